@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who may include whom: the wire format has few readers, and a replay stage knows only the stages before it."""
+
+import pathlib
+import re
+
+TOP = pathlib.Path(__file__).resolve().parents[2]
+
+# The replay's stages in order; a file belongs to the stage whose pattern matches its stem. Its own stage may be included freely.
+STAGES = [
+    ("vocabulary", r"result|vocabulary\w*|measure"),
+    ("event", r"event"),
+    ("reader", r"capture|window\w*|reader\w*|ring_file|crc32c"),
+    ("ledger", r"rules|address_table|ledger\w*|extent|replay"),
+    ("incident", r"incident\w*"),
+    ("evidence", r"policy|qualifier|boundary\w*|evidence\w*|scene\w*|shapes|retention\w*|outside\w*"),
+    ("verdict", r"verdict|decide_point|explain|advice"),
+    ("analysis", r"analysis"),
+    ("receipt", r"receipt\w*|canonical\w*|digest"),
+    ("render", r"report\w*|dump\w*|check\w*|output\w*|bars|screen\w*"),
+    ("command line", r"main|cli\w*|command\w*|newest\w*"),
+]
+WIRE_READERS = r"interpose/.*|replay/reader\w*\.cpp|tests/support/.*|tests/recorder/.*|tests/fuzz/.*"
+
+
+def includes(text: str) -> list[str]:
+    return re.findall(r'^#include "([^"]+)"', text, re.M)
+
+
+def stage_of(stem: str) -> int:
+    matches = [index for index, (_, pattern) in enumerate(STAGES) if re.fullmatch(pattern, stem)]
+    assert len(matches) == 1, f"{stem} belongs to {len(matches)} stages: give it one in STAGES"
+    return matches[0]
+
+
+def forward_includes(stem: str, text: str) -> list[str]:
+    return [name for name in includes(text) if "/" not in name and stage_of(pathlib.Path(name).stem) > stage_of(stem)]
+
+
+def reads_wire_without_leave(path: str, text: str) -> bool:
+    return any(pathlib.Path(name).name in ("wire.h", "wire_op.h") for name in includes(text)) and not re.fullmatch(WIRE_READERS, path)
+
+
+def sources(*folders: str):
+    for folder in folders:
+        for file in sorted((TOP / folder).rglob("*")):
+            if file.suffix in (".cpp", ".h"):
+                yield file.relative_to(TOP).as_posix(), file.read_text()
+
+
+def test_a_replay_stage_includes_only_stages_before_it():
+    assert forward_includes("event", '#include "verdict.h"\n') == ["verdict.h"]
+    assert {path: found for path, text in sources("replay") if (found := forward_includes(pathlib.Path(path).stem, text))} == {}
+
+
+def test_only_the_recorder_the_reader_and_the_encoder_know_the_wire_format():
+    assert reads_wire_without_leave("replay/verdict.cpp", '#include "../interpose/wire.h"\n')
+    assert [path for path, text in sources("interpose", "replay", "tests") if reads_wire_without_leave(path, text)] == []
+
+
+def test_the_recorder_includes_nothing_of_the_replayer_and_no_cuda_or_torch_header():
+    def strays(text: str) -> list[str]:
+        return re.findall(r'^#include [<"]((?:\.\./)?(?:replay|oracle|cuda|torch|c10|ATen)[\w./]*)[>"]', text, re.M)
+
+    assert strays("#include <cuda.h>\n") == ["cuda.h"]
+    own = {f"cuda_abi{suffix}" for suffix in (".h",)}
+    assert {path: found for path, text in sources("interpose") if (found := [s for s in strays(text) if s not in own])} == {}
+
+
+def test_only_the_reader_the_renderers_and_the_command_line_touch_files_clocks_or_locale():
+    def touches(text: str) -> bool:
+        return re.search(r"#include <(fstream|chrono|locale|ctime|fcntl\.h|cstdio|iostream)>|\bgetenv\b|\bsetlocale\b", text) is not None
+
+    allowed = {"reader", "render", "command line"}
+    assert touches("#include <fstream>\n")
+    assert [path for path, text in sources("replay") if touches(text) and STAGES[stage_of(pathlib.Path(path).stem)][0] not in allowed] == []
