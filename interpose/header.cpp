@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "header.h"
+
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/random.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <atomic>
+
+#include "cpu.h"
+#include "glibc_compat.h"
+#include "settings.h"
+
+namespace memsnap::recorder {
+namespace {
+
+// Field 22 of /proc/self/stat. Field 2 is the program's name in brackets and may contain anything.
+uint64_t process_start_ticks() {
+    constexpr int kFieldsAfterName = 20;
+    char text[1024];
+    if (read_small_file("/proc/self/stat", text, sizeof text) == 0) return 0;
+    const char* at = strrchr(text, ')');
+    for (int field = 0; at != nullptr && field < kFieldsAfterName; ++field) {
+        at = strchr(at + 1, ' ');
+    }
+    uint64_t ticks = 0;
+    if (at == nullptr) return 0;
+    ++at;
+    return read_number(at, ticks) ? ticks : 0;
+}
+
+uint64_t start_time_s() {
+    uint64_t ticks_per_second = getauxval(AT_CLKTCK);
+    timespec now{};
+    timespec since_boot{};
+    clock_gettime(CLOCK_REALTIME, &now);
+    clock_gettime(CLOCK_BOOTTIME, &since_boot);
+    auto now_s = static_cast<uint64_t>(now.tv_sec);
+    if (ticks_per_second == 0) return now_s;
+    return now_s - static_cast<uint64_t>(since_boot.tv_sec) + process_start_ticks() / ticks_per_second;
+}
+
+void make_ring_id(uint8_t (&id)[16]) {
+    if (getrandom(id, sizeof id, GRND_NONBLOCK) == static_cast<ssize_t>(sizeof id)) return;
+    // Early in boot: still different for any two files of one machine.
+    uint64_t parts[2] = {read_counter(), (static_cast<uint64_t>(getpid()) << 32) ^ process_start_ticks()};
+    memcpy(id, parts, sizeof id);
+}
+
+uint32_t session_id() {
+    pid_t session = getsid(0);
+    return session < 0 ? 0 : static_cast<uint32_t>(session);
+}
+
+}  // namespace
+
+void expand_output_path(Path& path) {
+    const char* text = environment("MEMSNAP_OUT");
+    if (text == nullptr || text[0] == '\0') text = "ring-%p.bin";
+    struct utsname machine = {};
+    uname(&machine);
+    Job job = read_job(session_id());
+    TemplateValues values{machine.nodename, job.name.c_str(), static_cast<uint64_t>(getpid()),
+                          read_ranks().rank, start_time_s()};
+    path.clear();
+    expand_template(text, values, path);
+}
+
+void fill_header(wire::Header& header, const wire::Area areas[wire::kAreaCount], uint64_t file_bytes) {
+    header.version_major = wire::kVersionMajor;
+    header.version_minor = wire::kVersionMinor;
+    header.byte_order = wire::kByteOrder;
+    header.header_bytes = sizeof(wire::Header);
+    header.record_bytes = sizeof(wire::Record);
+    header.file_bytes = file_bytes;
+    make_ring_id(header.ring_id);
+    memcpy(header.areas, areas, sizeof header.areas);
+
+    header.pid = static_cast<uint32_t>(getpid());
+    header.parent_pid = static_cast<uint32_t>(getppid());
+    header.session_id = session_id();
+    Ranks ranks = read_ranks();
+    header.rank = ranks.rank;
+    header.local_rank = ranks.local_rank;
+    header.world_size = ranks.world_size;
+    header.process_start_ticks = process_start_ticks();
+    header.pid_namespace = file_identity(AT_FDCWD, "/proc/self/ns/pid").inode;
+    Job job = read_job(header.session_id);
+    header.job_key = job.key;
+    header.job_key_source = job.source;
+    header.recorder_version = kRecorderVersion;
+    header.clock_source = g_clock_source;
+    header.start_mode = wire::StartMode::from_birth;
+    header.arm_state = wire::ArmState::recording;
+    header.sidecar = wire::Sidecar::none;
+    header.config = read_allocator_config();
+    header.library_count = 1;  // index 0 of both tables means "not known"
+    header.thread_count = 1;
+    header.boundary_stride = 1;
+
+    uint64_t magic = 0;
+    memcpy(&magic, wire::kMagic, sizeof magic);
+    auto* target = reinterpret_cast<uint64_t*>(header.magic);
+    std::atomic_ref<uint64_t>(*target).store(magic, std::memory_order_release);
+}
+
+}  // namespace memsnap::recorder

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pinned.h"
+
+namespace memsnap::recorder {
+namespace {
+
+void pause() {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#else
+    asm volatile("yield");
+#endif
+}
+
+// Holders copy a few records and nothing else. Giving up after a while keeps a stopped thread from stopping
+// others; what is lost then is one copy, not the record in the ring.
+class DeviceLock {
+  public:
+    explicit DeviceLock(std::atomic<uint32_t>& lock) : lock_(lock) {
+        constexpr int kTries = 1000;
+        for (int i = 0; i < kTries && !held_; ++i) {
+            held_ = lock_.exchange(1, std::memory_order_acquire) == 0;
+            if (!held_) pause();
+        }
+    }
+    ~DeviceLock() {
+        if (held_) lock_.store(0, std::memory_order_release);
+    }
+    DeviceLock(const DeviceLock&) = delete;
+    DeviceLock& operator=(const DeviceLock&) = delete;
+    bool held() const { return held_; }
+
+  private:
+    std::atomic<uint32_t>& lock_;
+    bool held_ = false;
+};
+
+// Over the older of two copies.
+void store_in_turn(wire::Record (&copies)[2], const PackedRecord& record) {
+    uint64_t first = std::atomic_ref<uint64_t>(copies[0].seq).load(std::memory_order_relaxed);
+    uint64_t second = std::atomic_ref<uint64_t>(copies[1].seq).load(std::memory_order_relaxed);
+    store_record(copies[first <= second ? 0 : 1], record);
+}
+
+}  // namespace
+
+void pin_block(Recorder& recorder, const Event& event, const PackedRecord& record, uint64_t allocated_bytes,
+               uint64_t reserved_bytes) {
+    auto device = static_cast<uint32_t>(event.device);
+    if (device >= wire::kDeviceCapacity) return;
+    DeviceState& state = recorder.devices[device];
+    wire::PinnedDevice& pinned = recorder.pinned[device];
+    state.allocated_bytes.store(allocated_bytes, std::memory_order_relaxed);
+    state.reserved_bytes.store(reserved_bytes, std::memory_order_relaxed);
+    bool allocated_peak = allocated_bytes > state.peak_allocated_bytes.load(std::memory_order_relaxed);
+    bool reserved_peak = reserved_bytes > state.peak_reserved_bytes.load(std::memory_order_relaxed);
+    bool first = !state.has_reported.load(std::memory_order_relaxed);
+    if (!allocated_peak && !reserved_peak && !first) [[likely]]
+        return;
+
+    if (event.kind != wire::Kind::block_alloc) return;
+    DeviceLock lock(state.lock);
+    if (!lock.held()) return;
+    if (first) store_record(pinned.first_report, record);
+    if (allocated_peak) {
+        state.peak_allocated_bytes.store(allocated_bytes, std::memory_order_relaxed);
+        store_in_turn(pinned.peak_allocated, record);
+    }
+    if (reserved_peak) {
+        state.peak_reserved_bytes.store(reserved_bytes, std::memory_order_relaxed);
+        store_in_turn(pinned.peak_reserved, record);
+    }
+    state.has_reported.store(true, std::memory_order_release);
+}
+
+void pin_observation(Recorder& recorder, const Event& event, const PackedRecord& record) {
+    auto device = static_cast<uint32_t>(event.device);
+    if (device >= wire::kDeviceCapacity || event.code != 0) return;
+    DeviceState& state = recorder.devices[device];
+    wire::PinnedDevice& pinned = recorder.pinned[device];
+    DeviceLock lock(state.lock);
+    if (!lock.held()) return;
+    store_in_turn(pinned.last_observation, record);
+    if (!state.has_reported.load(std::memory_order_acquire)) return;
+    auto outside_bytes =
+        static_cast<int64_t>(event.size - event.link - state.reserved_bytes.load(std::memory_order_relaxed));
+    if (!state.has_observation || outside_bytes > state.peak_outside_bytes) {
+        state.peak_outside_bytes = outside_bytes;
+        store_in_turn(pinned.peak_outside, record);
+    }
+    if (!state.has_observation) {
+        state.has_observation = true;
+        store_record(pinned.first_observation, record);
+    }
+}
+
+}  // namespace memsnap::recorder

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The recorder's state in one process. The rule: everything that belongs to one process lies in a region that
+// the kernel zeroes in every child, whichever way it was forked. So the first word a hook looks at, "is there
+// a recorder here", is null in a child, which then starts its own file at its first event and can never write
+// to its parent's.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "live_table.h"
+#include "operation.h"
+#include "ring_writer.h"
+#include "text.h"
+#include "wire.h"
+
+namespace memsnap::recorder {
+
+inline constexpr uint32_t kThreadCapacity = 4096;
+inline constexpr uint32_t kLibraryCapacity = 256;
+
+// What is remembered about one device between events. `lock` is only ever tried, a bounded number of times.
+struct DeviceState {
+    std::atomic<uint32_t> lock;
+    std::atomic<uint64_t> allocated_bytes;  // as last reported
+    std::atomic<uint64_t> reserved_bytes;
+    std::atomic<uint64_t> peak_allocated_bytes;
+    std::atomic<uint64_t> peak_reserved_bytes;
+    int64_t peak_outside_bytes;
+    std::atomic<bool> has_reported;
+    bool has_observation;
+};
+
+struct Recorder {
+    wire::Header* header;
+    RingWriter ring;
+    LiveTable table;
+    wire::PinnedDevice* pinned;
+    uint8_t* keyframes;
+    wire::Thread* threads;
+    wire::Library* libraries;
+    wire::Anchor* anchors;
+    ThreadState* thread_states;
+    uint32_t generation;  // differs from that of every ancestor process
+    bool caching_disabled;
+    DeviceState devices[wire::kDeviceCapacity];
+
+    std::atomic<uint64_t> anchor_count;
+    std::atomic<uint32_t> failure_count;  // failures that asked for a keyframe
+    std::atomic<uint32_t> late_keyframe_count;
+    std::atomic<uint64_t> last_keyframe_ns;
+    std::atomic<uint32_t> keyframe_busy[wire::kKeyframeSlots];
+    uint64_t prepared_bytes;  // of the ring, by the side thread
+    bool torch_version_noted;
+    Path path;  // absolute
+};
+
+enum class Phase : uint32_t {
+    fresh,     // no event yet in this process
+    creating,  // one thread makes the file
+    recording,
+    off,  // switched off, or the file could not be made
+};
+
+// Zeroed in every child of fork.
+struct Process {
+    std::atomic<Recorder*> recorder;  // first: not null only when this process records
+    std::atomic<Phase> phase;
+    std::atomic<uint64_t> lost_count;  // events nobody could write
+    std::atomic<uint32_t> side_thread_started;
+    std::atomic<uint32_t> side_thread_wake;  // a futex: changed whenever the side thread has something to do
+    std::atomic<uint32_t> notice_state;      // see notice.h
+    std::atomic<uint32_t> exiting;
+    int create_error;               // errno of the failed creation
+    wire::Trouble create_trouble;   // what kind of failure it was
+    bool moved_to_tmpdir;           // the chosen file system is unsuitable
+    std::atomic<bool> has_trouble;  // something in the header is worth the one line on stderr
+    Recorder storage;
+    Path chosen_path;  // the path that could not be used
+};
+
+extern Process& g_process;
+
+// Makes the region that forked children see zeroed. Without it (a kernel before 4.14) nothing is recorded.
+void prepare_process_region();
+
+// The recorder of this process, started by its first event; null when there is none.
+Recorder* start_recorder();
+
+inline Recorder* current_recorder() {
+    return g_process.recorder.load(std::memory_order_acquire);
+}
+
+// The first trouble is kept in the header and said once.
+void note_trouble(Recorder& recorder, wire::Trouble trouble, uint32_t error);
+
+// ---- the calling thread
+
+// generation << 32 | thread index << 16 | busy. A word of another generation was written by the parent
+// process.
+extern __thread uint64_t t_thread_word __attribute__((tls_model("initial-exec"), visibility("hidden")));
+inline constexpr uint64_t kBusyBit = 1;
+
+uint16_t list_thread(Recorder& recorder);
+
+inline uint16_t thread_index(Recorder& recorder) {
+    uint64_t word = t_thread_word;
+    if ((word >> 32) == recorder.generation) [[likely]]
+        return static_cast<uint16_t>(word >> 16);
+    return list_thread(recorder);
+}
+
+// Null for a thread that found the thread table full.
+inline ThreadState* thread_state(Recorder& recorder, uint16_t thread) {
+    return thread == 0 ? nullptr : &recorder.thread_states[thread];
+}
+
+// The time in which our own code runs on a thread. An event that our own code causes on the way (a signal
+// handler's, or one of a library we look at) is counted and not recorded. Never held across a call to an
+// original: an exception or a forced unwind through it must not leave the thread busy.
+class EventScope {
+  public:
+    EventScope() {
+        if ((t_thread_word & kBusyBit) != 0) [[unlikely]] {
+            count_reentry();
+            return;
+        }
+        t_thread_word |= kBusyBit;
+        entered_ = true;
+        recorder_ = current_recorder();
+        if (recorder_ == nullptr) [[unlikely]]
+            recorder_ = start_recorder();
+    }
+    ~EventScope() {
+        if (entered_) t_thread_word &= ~kBusyBit;
+    }
+    EventScope(const EventScope&) = delete;
+    EventScope& operator=(const EventScope&) = delete;
+
+    Recorder* recorder() const { return recorder_; }
+
+  private:
+    static void count_reentry();
+
+    Recorder* recorder_ = nullptr;
+    bool entered_ = false;
+};
+
+}  // namespace memsnap::recorder

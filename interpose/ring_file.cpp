@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ring_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/statfs.h>
+#include <unistd.h>
+
+#include "anchors.h"
+#include "header.h"
+#include "new_file.h"
+#include "settings.h"
+
+namespace memsnap::recorder {
+namespace {
+
+constexpr uint32_t kBoundaryCapacity = 65536;
+constexpr uint32_t kAnchorCapacity = 2048;
+
+uint64_t round_up(uint64_t value, uint64_t multiple) {
+    return (value + multiple - 1) / multiple * multiple;
+}
+
+bool fail(wire::Trouble trouble, int error) {
+    g_process.create_trouble = trouble;
+    g_process.create_error = error;
+    g_process.has_trouble.store(true, std::memory_order_relaxed);
+    return false;
+}
+
+bool folder_suits(const Path& path) {
+    Path folder;
+    folder_of(path, folder);
+    struct statfs found = {};
+    if (statfs(folder.c_str(), &found) != 0) return true;  // open will say what is wrong
+    return file_system_suits(static_cast<uint32_t>(found.f_type));
+}
+
+// The same file name in $TMPDIR.
+void move_to_tmpdir(Path& path) {
+    Path moved;
+    const char* folder = environment("TMPDIR");
+    moved.add(folder == nullptr || folder[0] == '\0' ? "/tmp" : folder);
+    moved.add('/');
+    moved.add(base_name(path.c_str()));
+    g_process.chosen_path = path;
+    g_process.moved_to_tmpdir = true;
+    g_process.has_trouble.store(true, std::memory_order_relaxed);
+    path = moved;
+}
+
+// A file system without fallocate gets its blocks by writing them: only on request (MEMSNAP_OUT_ANYFS), since
+// it stalls the first event.
+bool write_zeros(int file, uint64_t size_bytes) {
+    static const unsigned char zeros[65536] = {};
+    for (uint64_t written = 0; written < size_bytes; written += sizeof zeros) {
+        ssize_t count = pwrite(file, zeros, sizeof zeros, static_cast<off_t>(written));
+        if (count != static_cast<ssize_t>(sizeof zeros)) {
+            if (count >= 0) errno = ENOSPC;
+            return false;
+        }
+    }
+    return true;
+}
+
+bool give_size(int file, uint64_t size_bytes, bool any_file_system) {
+    int result = 0;
+    do {
+        result = fallocate(file, 0, 0, static_cast<off_t>(size_bytes));
+    } while (result != 0 && errno == EINTR);
+    if (result == 0) return true;
+    return errno == EOPNOTSUPP && any_file_system && write_zeros(file, size_bytes);
+}
+
+void make_absolute(Path& path) {
+    if (path.c_str()[0] == '/') return;
+    Path absolute;
+    char folder[kPathCapacity_bytes];
+    if (getcwd(folder, sizeof folder) == nullptr) return;
+    absolute.add(folder);
+    absolute.add('/');
+    absolute.add(path.c_str());
+    path = absolute;
+}
+
+void* private_memory(uint64_t size_bytes) {
+    void* memory =
+        mmap(nullptr, size_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED) return nullptr;
+    madvise(memory, size_bytes, MADV_DONTFORK);
+    madvise(memory, size_bytes, MADV_DONTDUMP);
+    return memory;
+}
+
+bool map_file(int file, uint64_t size_bytes, Recorder& recorder, uint32_t table_entry_count) {
+    void* mapping = mmap(nullptr, size_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    if (mapping == MAP_FAILED) return false;
+    void* index = private_memory(uint64_t{table_entry_count} * sizeof(uint64_t));
+    void* threads = private_memory(uint64_t{kThreadCapacity} * sizeof(ThreadState));
+    // A child that could reach the mapping could write into its parent's file.
+    if (index == nullptr || threads == nullptr || madvise(mapping, size_bytes, MADV_DONTFORK) != 0) {
+        munmap(mapping, size_bytes);
+        return false;
+    }
+    madvise(mapping, size_bytes, MADV_DONTDUMP);
+    recorder.header = static_cast<wire::Header*>(mapping);
+    recorder.thread_states = static_cast<ThreadState*>(threads);
+    recorder.table.open(nullptr, static_cast<std::atomic<uint64_t>*>(index), table_entry_count);
+    return true;
+}
+
+template <typename T>
+T* area(const Recorder& recorder, wire::AreaId id) {
+    auto* file = reinterpret_cast<unsigned char*>(recorder.header);
+    return reinterpret_cast<T*>(file + recorder.header->areas[static_cast<uint32_t>(id)].offset_bytes);
+}
+
+void connect_areas(Recorder& recorder) {
+    wire::Header* header = recorder.header;
+    const wire::Area* areas = header->areas;
+    recorder.ring.open(area<wire::Record>(recorder, wire::AreaId::ring),
+                       areas[static_cast<uint32_t>(wire::AreaId::ring)].entry_count, header);
+    recorder.table.set_entries(area<wire::LiveEntry>(recorder, wire::AreaId::table));
+    recorder.pinned = area<wire::PinnedDevice>(recorder, wire::AreaId::pinned);
+    recorder.keyframes = area<uint8_t>(recorder, wire::AreaId::keyframes);
+    recorder.threads = area<wire::Thread>(recorder, wire::AreaId::threads);
+    recorder.libraries = area<wire::Library>(recorder, wire::AreaId::libraries);
+    recorder.anchors = area<wire::Anchor>(recorder, wire::AreaId::anchors);
+}
+
+}  // namespace
+
+bool file_system_suits(uint64_t type) {
+    // From linux/magic.h and the file systems' own sources.
+    static const uint32_t kUnsuited[] = {
+        0x6969,      // NFS
+        0x517b,      // SMB
+        0xff534d42,  // CIFS
+        0xfe534d42,  // SMB2
+        0x65735546,  // FUSE
+        0x01021997,  // 9P
+        0x5346414f,  // AFS
+        0x00c36400,  // Ceph
+        0x0bd00bd0,  // Lustre
+        0x47504653,  // GPFS
+        0x19830326,  // BeeGFS
+        0xaad7aaea,  // PanFS
+        0x786f4256,  // VirtualBox
+        0x9123683e,  // Btrfs
+        0x2fc12fc1,  // ZFS
+        0xca451a4e,  // bcachefs
+    };
+    for (uint32_t unsuited : kUnsuited) {
+        if (type == unsuited) return false;
+    }
+    return true;
+}
+
+uint64_t lay_out(uint64_t ring_bytes, uint32_t table_entry_count, wire::Area areas[wire::kAreaCount]) {
+    uint64_t keyframe_bytes = round_up(
+        sizeof(wire::Keyframe) + wire::kKeyframeOperationRecords * sizeof(wire::Record) +
+            wire::kDeviceCapacity * sizeof(wire::PinnedDevice) +
+            wire::kKeyframeRingRecords * sizeof(wire::Record) + table_entry_count * sizeof(wire::LiveEntry),
+        wire::kAreaAlignment_bytes);
+    const struct {
+        uint64_t entry_bytes;
+        uint64_t entry_count;
+    } sizes[wire::kAreaCount] = {
+        {sizeof(wire::Record), ring_bytes / sizeof(wire::Record)},
+        {sizeof(wire::LiveEntry), table_entry_count},
+        {sizeof(wire::PinnedDevice), wire::kDeviceCapacity},
+        {sizeof(wire::Boundary), kBoundaryCapacity},
+        {keyframe_bytes, wire::kKeyframeSlots},
+        {sizeof(wire::Thread), kThreadCapacity},
+        {sizeof(wire::Library), kLibraryCapacity},
+        {sizeof(wire::Anchor), kAnchorCapacity},
+    };
+    uint64_t offset = round_up(sizeof(wire::Header), wire::kAreaAlignment_bytes);
+    for (uint32_t i = 0; i < wire::kAreaCount; ++i) {
+        areas[i].offset_bytes = offset;
+        areas[i].size_bytes =
+            round_up(sizes[i].entry_bytes * sizes[i].entry_count, wire::kAreaAlignment_bytes);
+        areas[i].entry_bytes = static_cast<uint32_t>(sizes[i].entry_bytes);
+        areas[i].entry_count = static_cast<uint32_t>(sizes[i].entry_count);
+        offset += areas[i].size_bytes;
+    }
+    return offset;
+}
+
+bool create_ring_file(Recorder& recorder) {
+    Settings settings = read_settings();
+    wire::Area areas[wire::kAreaCount] = {};
+    uint32_t table_entry_count =
+        settings.table_entry_count / LiveTable::kSlotsPerBucket * LiveTable::kSlotsPerBucket;
+    uint64_t file_bytes = lay_out(settings.ring_bytes, table_entry_count, areas);
+
+    struct rlimit limit = {};
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
+        limit.rlim_cur < file_bytes) {
+        expand_output_path(g_process.chosen_path);
+        return fail(wire::Trouble::create_failed, EFBIG);
+    }
+    Path wanted;
+    expand_output_path(wanted);
+    if (!settings.any_file_system && !folder_suits(wanted)) move_to_tmpdir(wanted);
+    NewFile file;
+    if (!file.open(wanted)) {
+        int error = errno;
+        g_process.chosen_path = wanted;
+        return fail(wire::Trouble::create_failed, error);
+    }
+    bool sized = give_size(file.descriptor(), file_bytes, settings.any_file_system);
+    if (!sized || !map_file(file.descriptor(), file_bytes, recorder, table_entry_count)) {
+        int error = errno;
+        g_process.chosen_path = wanted;
+        return fail(sized ? wire::Trouble::create_failed : wire::Trouble::no_space, error);
+    }
+    fill_header(*recorder.header, areas, file_bytes);
+    recorder.caching_disabled = (recorder.header->config.flags & wire::kConfigCachingDisabled) != 0;
+    connect_areas(recorder);
+    add_anchor(recorder);
+    if (!file.keep(recorder.path)) {
+        int error = errno;
+        munmap(recorder.header, file_bytes);
+        g_process.chosen_path = wanted;
+        return fail(wire::Trouble::create_failed, error);
+    }
+    make_absolute(recorder.path);
+    return true;
+}
+
+}  // namespace memsnap::recorder

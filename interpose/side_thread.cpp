@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "side_thread.h"
+
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+
+#include "anchors.h"
+#include "elf_lookup.h"
+#include "glibc_compat.h"
+#include "notice.h"
+#include "process.h"
+#include "settings.h"
+#include "versions.h"
+
+namespace memsnap::recorder {
+namespace {
+
+constexpr long kSecond_ns = 1'000'000'000;
+constexpr long kFirstLapPeriod_ns = 50'000'000;
+constexpr uint64_t kPrepareAhead_bytes = 8 * 1024 * 1024;
+#ifndef MADV_POPULATE_WRITE
+constexpr int MADV_POPULATE_WRITE = 23;  // Linux 5.14
+#endif
+
+// Faults in ring pages before writers reach them. A writer's first touch of a page costs it a page fault
+// under the allocator's lock; on kernels that cannot populate it stays that way.
+void prepare_ring(Recorder& recorder) {
+    uint64_t ring_bytes = recorder.ring.slot_count() * sizeof(wire::Record);
+    uint64_t wanted = recorder.ring.head() * sizeof(wire::Record) + kPrepareAhead_bytes;
+    if (wanted > ring_bytes) wanted = ring_bytes;
+    wanted = wanted / wire::kAreaAlignment_bytes * wire::kAreaAlignment_bytes;
+    if (wanted <= recorder.prepared_bytes) return;
+    auto* ring = const_cast<wire::Record*>(&recorder.ring.slot(0));
+    auto* begin = reinterpret_cast<unsigned char*>(ring) + recorder.prepared_bytes;
+    madvise(begin, wanted - recorder.prepared_bytes, MADV_POPULATE_WRITE);
+    recorder.prepared_bytes = wanted;
+}
+
+bool in_first_lap(const Recorder& recorder) {
+    return recorder.prepared_bytes < recorder.ring.slot_count() * sizeof(wire::Record);
+}
+
+void* run(void*) {
+    prctl(PR_SET_NAME, "memsnap");
+    uint64_t last_head = 0;
+    long since_anchor_ns = kSecond_ns;
+    for (;;) {
+        uint32_t seen = g_process.side_thread_wake.load(std::memory_order_acquire);
+        if (g_process.exiting.load(std::memory_order_acquire) != 0) return nullptr;
+        print_due_notice();
+        long period_ns = kSecond_ns;
+        if (Recorder* recorder = current_recorder()) {
+            uint64_t head = recorder->ring.head();
+            prepare_ring(*recorder);
+            if (in_first_lap(*recorder) && head != last_head) period_ns = kFirstLapPeriod_ns;
+            last_head = head;
+            if (since_anchor_ns >= kSecond_ns) {
+                add_anchor(*recorder);
+                note_versions(*recorder);
+                since_anchor_ns = 0;
+            }
+        }
+        since_anchor_ns += period_ns;
+        timespec timeout{period_ns / kSecond_ns, period_ns % kSecond_ns};
+        futex_wait(g_process.side_thread_wake, seen, timeout);
+    }
+}
+
+}  // namespace
+
+void start_side_thread() {
+    if (recording_disabled() || g_process.side_thread_started.exchange(1) != 0) return;
+    using Create = int(unsigned long*, const void*, void* (*)(void*), void*);
+    using Detach = int(unsigned long);
+    auto* create = reinterpret_cast<Create*>(find_symbol("pthread_create"));
+    auto* detach = reinterpret_cast<Detach*>(find_symbol("pthread_detach"));
+    if (create == nullptr || detach == nullptr) return;
+    // The thread inherits the mask: the program's signals stay the business of its own threads.
+    sigset_t all;
+    sigset_t before;
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, &before);
+    unsigned long thread = 0;
+    if (create(&thread, nullptr, run, nullptr) == 0) detach(thread);
+    sigprocmask(SIG_SETMASK, &before, nullptr);
+}
+
+void wake_side_thread() {
+    if (g_process.side_thread_started.load(std::memory_order_relaxed) == 0) return;
+    g_process.side_thread_wake.fetch_add(1, std::memory_order_release);
+    futex_wake(g_process.side_thread_wake);
+}
+
+void announce_failure() {
+    g_process.has_trouble.store(true, std::memory_order_release);
+    wake_side_thread();
+}
+
+}  // namespace memsnap::recorder

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The library's own first and last moments in a process. The rules: at start nothing is opened, created or
+// printed, since most processes that inherit LD_PRELOAD never touch a GPU; at exit nothing is unmapped, since
+// other threads and later handlers may still free memory.
+#include <stdlib.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+
+#include "anchors.h"
+#include "elf_lookup.h"
+#include "notice.h"
+#include "process.h"
+#include "settings.h"
+#include "side_thread.h"
+
+namespace memsnap::recorder {
+namespace {
+
+constexpr uint64_t kPunchMargin_records = 65536;  // other threads may still write this many while we punch
+
+void punch(unsigned char* begin, uint64_t bytes) {
+    madvise(begin, bytes, MADV_REMOVE);
+}
+
+unsigned char* area_begin(const Recorder& recorder, wire::AreaId id) {
+    auto* file = reinterpret_cast<unsigned char*>(recorder.header);
+    return file + recorder.header->areas[static_cast<uint32_t>(id)].offset_bytes;
+}
+
+void punch_ring(const Recorder& recorder) {
+    uint64_t used = (recorder.ring.head() + kPunchMargin_records) * sizeof(wire::Record);
+    used = (used + wire::kAreaAlignment_bytes - 1) / wire::kAreaAlignment_bytes * wire::kAreaAlignment_bytes;
+    uint64_t bytes = recorder.header->areas[static_cast<uint32_t>(wire::AreaId::ring)].size_bytes;
+    if (used < bytes) punch(area_begin(recorder, wire::AreaId::ring) + used, bytes - used);
+}
+
+// Pages of the table that no entry ever touched. Their slots are held meanwhile, so that nobody writes there.
+void punch_table(Recorder& recorder) {
+    const auto page_bytes = static_cast<uint32_t>(getauxval(AT_PAGESZ));
+    const uint32_t slots_per_page = page_bytes / sizeof(wire::LiveEntry);
+    unsigned char* table = area_begin(recorder, wire::AreaId::table);
+    for (uint32_t slot = 0; slot + slots_per_page <= recorder.table.slot_count(); slot += slots_per_page) {
+        if (!recorder.table.reserve_unused(slot, slots_per_page)) continue;
+        punch(table + uint64_t{slot} * sizeof(wire::LiveEntry), page_bytes);
+        recorder.table.release_reserved(slot, slots_per_page);
+    }
+}
+
+// A clean run gives back the space it did not need. Nobody writes keyframes or boundaries any more.
+void give_back_unused(Recorder& recorder) {
+    punch_ring(recorder);
+    punch_table(recorder);
+    for (wire::AreaId id : {wire::AreaId::keyframes, wire::AreaId::boundaries}) {
+        punch(area_begin(recorder, id), recorder.header->areas[static_cast<uint32_t>(id)].size_bytes);
+    }
+}
+
+void at_exit(int status, void*) {
+    // Zero in a child that never had an event of its own: it leaves no mark in its parent's file.
+    Recorder* recorder = current_recorder();
+    if (g_process.exiting.exchange(1) != 0) return;
+    wake_side_thread();
+    print_due_notice();
+    wait_for_notice();
+    if (recorder == nullptr) return;
+    wire::Header& header = *recorder->header;
+    add_anchor(*recorder);
+    std::atomic_ref<int32_t>(header.exit_status).store(status, std::memory_order_release);
+    std::atomic_ref<uint64_t>(header.exit_mark).store(recorder->ring.head() + 1, std::memory_order_release);
+    bool clean = status == 0 && std::atomic_ref<uint32_t>(header.failure_count).load() == 0;
+    if (clean && !keep_whole_file()) give_back_unused(*recorder);
+}
+
+__attribute__((constructor)) void at_start() {
+    prepare_process_region();
+    remember_startup_objects();
+    remember_stderr();
+    // Registered here and not at the first event: that may come under a lock, or in a child forked while
+    // another thread held the C library's list of handlers.
+    on_exit(at_exit, nullptr);
+}
+
+}  // namespace
+}  // namespace memsnap::recorder

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "live_table.h"
+
+#include <atomic>
+#include <cstring>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "catch.h"
+#include "cpu.h"
+
+using namespace memsnap;
+using namespace memsnap::recorder;
+
+namespace {
+
+struct Fixture {
+    explicit Fixture(uint32_t slot_count)
+        : entries(slot_count), index(std::make_unique<std::atomic<uint64_t>[]>(slot_count)) {
+        table.open(entries.data(), index.get(), slot_count);
+    }
+    bool enter(uint64_t address, uint64_t birth, wire::Object object = wire::Object::block) {
+        Event event;
+        event.address = address;
+        event.size = 512;
+        return table.enter(pack_birth(event, birth, object), birth);
+    }
+    uint32_t live_count() const {
+        std::vector<wire::LiveEntry> copies(entries.size());
+        uint32_t dropped = 0;
+        return table.copy_live(copies.data(), static_cast<uint32_t>(copies.size()), dropped);
+    }
+
+    std::vector<wire::LiveEntry> entries;
+    std::unique_ptr<std::atomic<uint64_t>[]> index;
+    LiveTable table;
+};
+
+}  // namespace
+
+TEST_CASE("An entered object is found by class and address, and no longer after its death") {
+    Fixture fixture(256);
+    REQUIRE(fixture.enter(0x1000, 7));
+    REQUIRE(fixture.enter(0x1000, 8, wire::Object::device));
+    CHECK(fixture.table.claim(wire::Object::mapping, 0x1000) == LiveTable::kNoSlot);
+    uint32_t slot = fixture.table.claim(wire::Object::block, 0x1000);
+    REQUIRE(slot != LiveTable::kNoSlot);
+    CHECK(fixture.table.entry(slot).birth_ticket == 7);
+    fixture.table.retire(slot, 20);
+    CHECK(fixture.entries[slot].state == uint64_t{21} << 1);
+    CHECK(fixture.table.claim(wire::Object::block, 0x1000) == LiveTable::kNoSlot);
+    CHECK(fixture.live_count() == 1);
+}
+
+TEST_CASE("An entry holds every fact of the birth, and a fitting check") {
+    Fixture fixture(16);
+    Event event{
+        wire::Kind::ok, wire::kFlagImported, 1, 22, 0x1000, 33, 44, 0, 0, 3, wire::Op::cudaMalloc, 5, 0};
+    REQUIRE(fixture.table.enter(pack_birth(event, 66, wire::Object::device), 77));
+    const wire::LiveEntry& entry = fixture.table.entry(fixture.table.claim(wire::Object::device, 0x1000));
+    uint64_t words[8];
+    std::memcpy(words, &entry, sizeof words);
+    CHECK(entry.check == entry_check(words));
+    CHECK(entry.state == (uint64_t{78} << 1 | 1));
+    CHECK(entry.size == 33);
+    CHECK(entry.birth_ticket == 66);
+    CHECK(entry.birth_time == 22);
+    CHECK(entry.site == 44);
+    CHECK(entry.library == 5);
+    CHECK(entry.device == 3);
+    CHECK(entry.op == wire::Op::cudaMalloc);
+    CHECK(entry.flags == wire::kFlagImported);
+}
+
+TEST_CASE("A claimed entry belongs to one thread: a second claim finds nothing") {
+    Fixture fixture(256);
+    REQUIRE(fixture.enter(0x1000, 7));
+    REQUIRE(fixture.table.claim(wire::Object::block, 0x1000) != LiveTable::kNoSlot);
+    CHECK(fixture.table.claim(wire::Object::block, 0x1000) == LiveTable::kNoSlot);
+}
+
+TEST_CASE("References to one handle are entries of their own") {
+    Fixture fixture(256);
+    REQUIRE(fixture.enter(0x5, 1, wire::Object::vmm_handle));
+    REQUIRE(fixture.enter(0x5, 2, wire::Object::vmm_handle));
+    uint64_t births = 0;
+    for (int i = 0; i < 2; ++i) {
+        uint32_t slot = fixture.table.claim(wire::Object::vmm_handle, 0x5);
+        REQUIRE(slot != LiveTable::kNoSlot);
+        births += fixture.table.entry(slot).birth_ticket;
+        fixture.table.retire(slot, 9);
+    }
+    CHECK(births == 3);
+    CHECK(fixture.table.claim(wire::Object::vmm_handle, 0x5) == LiveTable::kNoSlot);
+}
+
+TEST_CASE("A full table refuses, and takes again once something died") {
+    Fixture fixture(LiveTable::kSlotsPerBucket);
+    for (uint64_t i = 1; i <= LiveTable::kSlotsPerBucket; ++i) {
+        REQUIRE(fixture.enter(i * 512, i));
+    }
+    CHECK_FALSE(fixture.enter(0x100000, 99));
+    fixture.table.retire(fixture.table.claim(wire::Object::block, 512), 100);
+    CHECK(fixture.enter(0x100000, 101));
+}
+
+TEST_CASE("Two bucket choices fill nine tenths of the table before it refuses") {
+    constexpr uint32_t kSlots = 65536;
+    Fixture fixture(kSlots);
+    uint32_t entered = 0;
+    while (fixture.enter(0x7f0000000000 + uint64_t{entered} * 512, entered)) {
+        ++entered;
+    }
+    CHECK(entered > kSlots / 10 * 9);
+    CHECK(fixture.live_count() == entered);
+}
+
+TEST_CASE("Keys whose top bits collide are told apart by the entry itself") {
+    Fixture fixture(256);
+    uint64_t one = 0x20;
+    uint64_t other = (uint64_t{2} << 59) | 0x20;  // mixes to the same key as another class of `one`
+    REQUIRE(fixture.enter(other, 1, wire::Object::device));
+    CHECK(fixture.table.claim(wire::Object::managed, one) == LiveTable::kNoSlot);
+    CHECK(fixture.table.claim(wire::Object::device, other) != LiveTable::kNoSlot);
+}
+
+TEST_CASE("Slots reserved as unused are taken by nobody else") {
+    Fixture fixture(LiveTable::kSlotsPerBucket * 2);
+    REQUIRE(fixture.table.reserve_unused(0, LiveTable::kSlotsPerBucket * 2));
+    CHECK_FALSE(fixture.enter(0x1000, 1));
+    fixture.table.release_reserved(0, LiveTable::kSlotsPerBucket * 2);
+    REQUIRE(fixture.enter(0x1000, 1));
+    CHECK_FALSE(fixture.table.reserve_unused(0, LiveTable::kSlotsPerBucket * 2));
+    CHECK(fixture.enter(0x2000, 2));
+}
+
+TEST_CASE("Four threads enter and retire their own objects without losing one") {
+    Fixture fixture(4096);
+    std::atomic<int> failures{0};
+    std::vector<std::thread> threads;
+    for (uint64_t t = 0; t < 4; ++t) {
+        threads.emplace_back([&fixture, &failures, t] {
+            for (uint64_t i = 0; i < 20000; ++i) {
+                uint64_t address = ((t << 20) + i % 128 + 1) * 512;
+                if (!fixture.enter(address, i)) ++failures;
+                uint32_t slot = fixture.table.claim(wire::Object::block, address);
+                if (slot == LiveTable::kNoSlot || fixture.table.entry(slot).birth_ticket != i) {
+                    ++failures;
+                } else {
+                    fixture.table.retire(slot, i + 1);
+                }
+            }
+        });
+    }
+    for (auto& thread : threads) {
+        thread.join();
+    }
+    CHECK(failures == 0);
+    CHECK(fixture.live_count() == 0);
+}

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Prints what a ring file says as one JSON object: ring_check FILE. For the tests written in Python.
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <string>
+
+#include "ring_view.h"
+
+namespace {
+
+using memsnap::test::RingView;
+using namespace memsnap;
+
+std::string quoted(const std::string& text) {
+    return fmt::format("\"{}\"", text);
+}
+
+std::string record_json(const wire::Record& one) {
+    uint64_t extra = 0;
+    uint64_t allocated = 0;
+    uint64_t reserved = 0;
+    uint16_t extra16 = 0;
+    __builtin_memcpy(&extra, one.tail, 8);
+    __builtin_memcpy(&extra16, one.tail + 8, 2);
+    __builtin_memcpy(&allocated, one.tail, 5);
+    __builtin_memcpy(&reserved, one.tail + 5, 5);
+    return fmt::format(
+        R"({{"ticket":{},"kind":{},"flags":{},"thread":{},"time":{},"address":{},"size":{},"link":{},"extra":{},"extra16":{},)"
+        R"("allocated":{},"reserved":{},"device":{},"op":{},"library":{},"code":{}}})",
+        one.seq - 1, static_cast<int>(one.kind), one.flags, one.thread, one.time, one.address, one.size,
+        one.link, extra, extra16, allocated * wire::kTotalsUnit_bytes, reserved * wire::kTotalsUnit_bytes,
+        one.device, static_cast<int>(one.op), one.library, one.code);
+}
+
+std::string header_json(const wire::Header& header) {
+    return fmt::format(
+        R"({{"file_bytes":{},"pid":{},"parent_pid":{},"rank":{},"local_rank":{},"world_size":{},"start_ticks":{},"job_key":{},)"
+        R"("job_key_source":{},"torch_version":{},"cudart_version":{},"driver_version":{},"clock_source":{},"config_flags":{},)"
+        R"("head":{},"exit_mark":{},"exit_status":{},"trouble":{},"failure_count":{},"library_count":{},"thread_count":{},)"
+        R"("incomplete_from":{},"lost":{},"lapped":{},"reentrant":{},"table_full":{},"keyframes_skipped":{},)"
+        R"("originals_missing":{},"unknown_frees":{},"device_unknown":{},"threads_unlisted":{}}})",
+        header.file_bytes, header.pid, header.parent_pid, header.rank, header.local_rank, header.world_size,
+        header.process_start_ticks, header.job_key, static_cast<int>(header.job_key_source),
+        header.torch_version, header.cudart_version, header.driver_version,
+        static_cast<int>(header.clock_source), header.config.flags, header.head, header.exit_mark,
+        header.exit_status, static_cast<int>(header.trouble), header.failure_count, header.library_count,
+        header.thread_count, header.incomplete_from, header.counters.lost, header.counters.lapped,
+        header.counters.reentrant, header.counters.table_full, header.counters.keyframes_skipped,
+        header.counters.originals_missing, header.counters.unknown_frees, header.counters.device_unknown,
+        header.counters.threads_unlisted);
+}
+
+template <typename Range, typename Print>
+std::string list_json(const Range& range, Print print) {
+    std::string text = "[";
+    for (const auto& one : range) {
+        if (text.size() > 1) text += ",\n";
+        text += print(one);
+    }
+    return text + "]";
+}
+
+std::string keyframe_json(const RingView& ring, uint32_t slot) {
+    const wire::Keyframe* found = ring.keyframe(slot);
+    if (found == nullptr) return "null";
+    const auto* start = reinterpret_cast<const unsigned char*>(found);
+    const auto* calls = reinterpret_cast<const wire::Record*>(start + found->operation_offset_bytes);
+    const auto* last = reinterpret_cast<const wire::Record*>(start + found->ring_offset_bytes);
+    return fmt::format(
+        R"({{"begin_ticket":{},"end_ticket":{},"failure":{},"entries":{},"entries_dropped":{},"operation":{},"ring":{}}})",
+        found->begin_ticket, found->end_ticket, record_json(found->failure), found->entry_count,
+        found->entries_dropped,
+        list_json(std::vector<wire::Record>(calls, calls + found->operation_count), record_json),
+        list_json(std::vector<wire::Record>(last, last + found->ring_count), record_json));
+}
+
+std::string pinned_json(const wire::PinnedDevice& pinned) {
+    const auto* records = reinterpret_cast<const wire::Record*>(&pinned);
+    return list_json(std::vector<wire::Record>(records, records + 17), [](const wire::Record& one) {
+        return one.seq == 0 ? std::string("null") : record_json(one);
+    });
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    if (argc != 2) {
+        std::fputs("usage: ring_check FILE\n", stderr);
+        return 2;
+    }
+    std::vector<unsigned char> bytes = memsnap::test::read_file(argv[1]);
+    RingView ring(bytes.data(), bytes.size());
+    if (std::string reason = ring.unreadable(); !reason.empty()) {
+        fmt::print("{{\"unreadable\":{}}}\n", quoted(reason));
+        return 1;
+    }
+    std::vector<uint32_t> slots = {0, 1, 2, 3};
+    std::vector<uint32_t> libraries;
+    for (uint32_t i = 0; i < ring.header().library_count; ++i) {
+        libraries.push_back(i);
+    }
+    fmt::print("{{\"violations\":{},\n\"gap_count\":{},\n\"header\":{},\n",
+               list_json(ring.violations(), quoted), ring.gap_count(), header_json(ring.header()));
+    fmt::print("\"live\":{},\n", list_json(ring.redone_table(), [](const auto& one) {
+                   return fmt::format(R"({{"birth":{},"address":{},"size":{}}})", one.first,
+                                      one.second.address, one.second.size);
+               }));
+    fmt::print("\"table_count\":{},\n", ring.live_entry_count());
+    fmt::print("\"roles\":{},\n", list_json(libraries, [&ring](uint32_t index) {
+                   return fmt::format("{}", static_cast<int>(ring.library(index).role));
+               }));
+    fmt::print("\"keyframes\":{},\n",
+               list_json(slots, [&ring](uint32_t slot) { return keyframe_json(ring, slot); }));
+    fmt::print("\"pinned\":{},\n", pinned_json(ring.pinned(0)));
+    fmt::print("\"records\":{}}}\n", list_json(ring.records(), record_json));
+    return 0;
+}

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "settings.h"
+
+#include <cstdlib>
+#include <map>
+#include <string>
+
+#include "catch.h"
+#include "versions.h"
+
+using namespace memsnap;
+using namespace memsnap::recorder;
+
+namespace {
+
+// Sets variables for one test case and removes them after it.
+class Environment {
+  public:
+    explicit Environment(const std::map<std::string, std::string>& values) : values_(values) {
+        for (const auto& [name, value] : values_) {
+            setenv(name.c_str(), value.c_str(), 1);
+        }
+    }
+    ~Environment() {
+        for (const auto& [name, value] : values_) {
+            unsetenv(name.c_str());
+        }
+    }
+    Environment(const Environment&) = delete;
+    Environment& operator=(const Environment&) = delete;
+
+  private:
+    std::map<std::string, std::string> values_;
+};
+
+std::string expanded(const char* text) {
+    Path path;
+    expand_template(text, TemplateValues{"node/7", "job 1", 4121, 3, 1700000000}, path);
+    return path.c_str();
+}
+
+std::string numbered(const char* text, uint32_t attempt) {
+    Path path;
+    Path result;
+    path.add(text);
+    number_path(path, attempt, result);
+    return result.c_str();
+}
+
+wire::AllocatorConfig parsed(const char* text) {
+    wire::AllocatorConfig config{};
+    parse_allocator_options(text, config);
+    return config;
+}
+
+}  // namespace
+
+TEST_CASE("Every letter of the output template is replaced, and nothing leaves its folder") {
+    CHECK(expanded("/x/%h-%j-%p-%r-%t.bin") == "/x/node_7-job_1-4121-3-1700000000.bin");
+    CHECK(expanded("100%%%p") == "100%4121");
+    CHECK(expanded("%q%") == "%q%");
+}
+
+TEST_CASE("Without a rank the template says so") {
+    Path path;
+    expand_template("ring-%r.bin", TemplateValues{"h", "j", 1, -1, 2}, path);
+    CHECK(std::string(path.c_str()) == "ring-none.bin");
+}
+
+TEST_CASE("A path that does not fit is marked as cut") {
+    Path path;
+    std::string longer(kPathCapacity_bytes, 'x');
+    path.add(longer.c_str());
+    CHECK(path.cut());
+}
+
+TEST_CASE("A taken name gets a number before its suffix") {
+    CHECK(numbered("dir/ring.bin", 1) == "dir/ring.bin");
+    CHECK(numbered("dir/ring.bin", 2) == "dir/ring-2.bin");
+    CHECK(numbered("ring", 3) == "ring-3");
+    CHECK(numbered(".bin", 2) == ".bin-2");
+}
+
+TEST_CASE("Allocator options are read as PyTorch reads them") {
+    auto config = parsed("expandable_segments:True, max_split_size_mb:128,garbage_collection_threshold:0.85");
+    CHECK(config.flags == wire::kConfigExpandableSegments);
+    CHECK(config.max_split_size_bytes == uint64_t{128} * 1024 * 1024);
+    CHECK(config.gc_threshold_permille == 850);
+    CHECK(parsed("backend:cudaMallocAsync").flags == wire::kConfigBackendAsync);
+    CHECK(parsed("backend:native").flags == 0);
+    CHECK(parsed("roundup_power2_divisions:4").roundup_power2_divisions == 4);
+    config = parsed("roundup_power2_divisions:[256:1,512:2,>:8],expandable_segments:False");
+    CHECK(config.flags == wire::kConfigRoundupList);
+    CHECK(config.unknown_option_count == 0);
+}
+
+TEST_CASE("Options nobody told us about are counted, and nonsense is survived") {
+    CHECK(parsed("pinned_use_background_threads:True,release_lock_on_cudamalloc:True").unknown_option_count ==
+          2);
+    CHECK(parsed("").flags == 0);
+    CHECK(parsed(",,:,x,max_split_size_mb:").max_split_size_bytes == 0);
+    CHECK(parsed("garbage_collection_threshold:99999999999999999999").gc_threshold_permille >= 1000);
+    CHECK(parsed("roundup_power2_divisions:[1:2").flags == wire::kConfigRoundupList);
+}
+
+TEST_CASE("The allocator's environment is known even when nothing is set") {
+    CHECK(read_allocator_config().flags == wire::kConfigKnown);
+    Environment environment(
+        {{"PYTORCH_ALLOC_CONF", "expandable_segments:True"}, {"PYTORCH_NO_CUDA_MEMORY_CACHING", "0"}});
+    CHECK(read_allocator_config().flags ==
+          (wire::kConfigKnown | wire::kConfigExpandableSegments | wire::kConfigCachingDisabled));
+}
+
+TEST_CASE("Ranks come from whichever launcher set them") {
+    CHECK(read_ranks().rank == -1);
+    Environment environment({{"SLURM_PROCID", "5"}, {"OMPI_COMM_WORLD_SIZE", "8"}, {"LOCAL_RANK", "x"}});
+    CHECK(read_ranks().rank == 5);
+    CHECK(read_ranks().world_size == 8);
+    CHECK(read_ranks().local_rank == -1);
+}
+
+TEST_CASE("A job is keyed by its launcher, else by its session") {
+    Job session = read_job(77);
+    CHECK(session.source == wire::JobKey::session);
+    CHECK(session.key == 77);
+    Environment environment({{"TORCHELASTIC_RUN_ID", "none"}, {"SLURM_JOB_ID", "12/3"}});
+    Job job = read_job(77);
+    CHECK(job.source == wire::JobKey::launcher);
+    CHECK(job.key != 77);
+    CHECK(std::string(job.name.c_str()) == "12_3");
+}
+
+TEST_CASE("Unusable settings fall back to the defaults") {
+    CHECK(read_settings().ring_bytes == uint64_t{64} << 20);
+    Environment environment({{"MEMSNAP_RING_MB", "0"}, {"MEMSNAP_TABLE_ENTRIES", "lots"}});
+    CHECK(read_settings().ring_bytes == uint64_t{64} << 20);
+    CHECK(read_settings().table_entry_count == 131072);
+    setenv("MEMSNAP_RING_MB", "3", 1);
+    CHECK(read_settings().ring_bytes == uint64_t{3} << 20);
+}
+
+TEST_CASE("PyTorch's version file tells both versions") {
+    uint32_t torch = 1;
+    uint32_t cudart = 1;
+    parse_torch_versions(
+        "__all__ = ['cuda']\n__version__ = '2.14.1+cu130'\ndebug = False\ncuda: Optional[str] = '13.0'\n",
+        torch, cudart);
+    CHECK(torch == 21401);
+    CHECK(cudart == 13000);
+    parse_torch_versions("__version__ = '2.6.0'\ncuda: Optional[str] = None\nhip = '6.1'\n", torch, cudart);
+    CHECK(torch == 20600);
+    CHECK(cudart == 0);
+}
