@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A training job that ends well: a Transformer encoder under bf16 autocast."""
 
+import time
+
 import torch
 from torch import nn
 
@@ -17,7 +19,8 @@ def main() -> None:
         optimizer.step()
         optimizer.zero_grad()
     torch.cuda.synchronize()
-    print("done")
+    print("done", flush=True)
+    time.sleep(1)  # PyTorch's autograd thread may abort an interpreter that ends right behind a backward pass
 
 
 if __name__ == "__main__":
