@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The composition of the stages. A failure that the ring still holds is looked at in the ring, an older one
+// in its keyframe; the ring is replayed and validated either way.
+#include "analysis.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "boundary.h"
+#include "gather.h"
+#include "outside.h"
+
+namespace memsnap {
+namespace {
+
+bool is_block_event(const Event& event) {
+    return event.kind == Kind::block_alloc || event.kind == Kind::block_free;
+}
+
+void count_beat(HeartbeatCounter& counter, const Event& event, const Change& change) {
+    if (event.kind == Kind::block_alloc) {
+        counter.born(event.site(), event.size_bytes, event.ticket);
+    } else {
+        counter.freed(change.freed ? change.freed->site : 0, event.size_bytes);
+    }
+}
+
+// The last caught failure of the device whose scope had ended.
+std::optional<uint64_t> kept_since(const Failures& failures, const Failure& failure) {
+    std::optional<uint64_t> since;
+    for (const Failure& earlier : failures.listed) {
+        const bool ended = earlier.event.device == failure.event.device && earlier.followed &&
+                           earlier.scope_end_ticket <= failure.event.ticket;
+        if (ended) since = std::max(since.value_or(0), earlier.event.ticket);
+    }
+    return since;
+}
+
+// Follows a replay up to the failing record and gathers the evidence there.
+class IncidentWatch {
+  public:
+    IncidentWatch(const Vantage& vantage, const Failures& failures, const Failure& failure)
+        : vantage_(vantage),
+          failures_(failures),
+          failure_(failure),
+          device_(failure.event.device),
+          marked_(marked_boundaries(vantage.capture.boundaries, device_, failure.event.ticket)),
+          log_(vantage.capture, vantage.pinned[static_cast<size_t>(device_)], device_, failure.event.ticket,
+               vantage.capture.monotonic_ns(failure.event.time_counter)) {}
+
+    void operator()(const Event& event, const Ledger& ledger, const Change& change) {
+        if (gathered_) return;
+        if (event.ticket >= failure_.event.ticket) {
+            gathered_ = gather(vantage_, failure_, ledger, matched(), log_, kept_since(failures_, failure_));
+            return;
+        }
+        if (event.device != device_) return;
+        if (is_block_event(event)) {
+            if (infers()) count_beat(counter_, event, change);
+        } else {
+            log_.take(event);
+        }
+    }
+
+    std::optional<Gathered> gathered() && { return std::move(gathered_); }
+
+  private:
+    bool infers() const { return marked_.basis == GrowthBasis::too_few && !vantage_.from_keyframe; }
+
+    Matched matched() const {
+        if (marked_.basis != GrowthBasis::too_few) return marked_;
+        if (vantage_.from_keyframe) {
+            Matched lapped = marked_;
+            lapped.basis = GrowthBasis::lapped;
+            return lapped;
+        }
+        auto inferred = inferred_boundaries(vantage_.window.events, device_, failure_.event.ticket, counter_);
+        return inferred ? std::move(*inferred) : marked_;
+    }
+
+    const Vantage vantage_;
+    const Failures& failures_;
+    const Failure& failure_;
+    int device_;
+    Matched marked_;
+    HeartbeatCounter counter_;
+    ObservationLog log_;
+    std::optional<Gathered> gathered_;
+};
+
+// The lanes of every device, for a job that did not fail.
+class ShapeWatch {
+  public:
+    explicit ShapeWatch(const Capture& capture) : capture_(capture), counters_(kDeviceCapacity) {}
+
+    void operator()(const Event& event, const Ledger&, const Change& change) {
+        if (event.device < 0) return;
+        const auto device = static_cast<size_t>(event.device);
+        if (is_block_event(event)) {
+            count_beat(counters_[device], event, change);
+        } else if (event.kind == Kind::mem_info && event.code == 0) {
+            totals_[device] = event.device_total_bytes();
+        }
+    }
+
+    std::vector<DeviceShapes> shapes(const Ledger& ledger) const {
+        std::vector<DeviceShapes> all;
+        for (const int device : ledger.devices()) {
+            const EventStream& events = capture_.window.events;
+            const PinnedDevice& pinned = capture_.pinned[static_cast<size_t>(device)];
+            Matched matched = marked_boundaries(capture_.boundaries, device, events.end_ticket());
+            if (matched.basis == GrowthBasis::too_few) {
+                auto inferred = inferred_boundaries(events, device, events.end_ticket(),
+                                                    counters_[static_cast<size_t>(device)]);
+                if (inferred) matched = std::move(*inferred);
+            }
+            auto total = totals_[static_cast<size_t>(device)];
+            if (!total && pinned.last_observation) total = pinned.last_observation->device_total_bytes();
+            all.push_back(find_shapes(device, matched, pinned, total));
+        }
+        return all;
+    }
+
+  private:
+    const Capture& capture_;
+    std::vector<HeartbeatCounter> counters_;
+    std::array<std::optional<uint64_t>, kDeviceCapacity> totals_ = {};
+};
+
+Incident decide_incident(const Failure& failure, Gathered gathered, bool from_keyframe) {
+    Incident incident;
+    incident.failure = failure;
+    incident.scene = std::move(gathered.scene);
+    incident.evidence = gathered.evidence;
+    incident.verdict = decide(incident.evidence);
+    incident.explanations = explain(incident.evidence, incident.verdict);
+    incident.from_keyframe = from_keyframe;
+    return incident;
+}
+
+Error usage_error(const Capture& capture, std::string detail) {
+    return {.code = ErrorCode::usage,
+            .file = capture.path,
+            .offset_bytes = std::nullopt,
+            .ticket = std::nullopt,
+            .rule = "no_such_failure",
+            .detail = std::move(detail),
+            .way_out = "memsnap-replay dump lists every record with its ticket and device"};
+}
+
+Error unreadable_instant(const Capture& capture, const Failure& failure) {
+    return {.code = ErrorCode::corrupt,
+            .file = capture.path,
+            .offset_bytes = std::nullopt,
+            .ticket = failure.event.ticket,
+            .rule = "failing_record_missing",
+            .detail = "the failing record is in neither the window nor its keyframe",
+            .way_out = "memsnap-replay dump shows what the file still holds"};
+}
+
+Result<Incident> look_in_keyframe(const Capture& capture, const Failures& failures, const Failure& failure) {
+    auto keyframe = capture.read_keyframe(*failure.keyframe_slot);
+    if (!keyframe) return memsnap::failure(std::move(keyframe.error()));
+    const Keyframe& frame = **keyframe;
+    const Vantage vantage{capture, frame.window, frame.pinned, frame.operation, true};
+    IncidentWatch watch(vantage, failures, failure);
+    Ledger ledger(frame.window);
+    auto outcome = replay(capture, frame.window, ledger, watch);
+    if (!outcome) return memsnap::failure(std::move(outcome.error()));
+    auto gathered = std::move(watch).gathered();
+    if (!gathered) return memsnap::failure(unreadable_instant(capture, failure));
+    return decide_incident(failure, std::move(*gathered), true);
+}
+
+}  // namespace
+
+Result<Analysis> analyse(const Capture& capture, const AnalysisOptions& options) {
+    Analysis analysis;
+    analysis.failures = find_failures(capture);
+    const auto index = analysis.failures.incident(options.device, options.at_ticket);
+    if (options.at_ticket && !index) {
+        return memsnap::failure(
+            usage_error(capture, fmt::format("no failure has the ticket {}", *options.at_ticket)));
+    }
+    Ledger ledger(capture.window);
+    if (!index) {
+        ShapeWatch watch(capture);
+        auto outcome = replay(capture, capture.window, ledger, watch);
+        if (!outcome) return memsnap::failure(std::move(outcome.error()));
+        analysis.replay = *outcome;
+        analysis.shapes = watch.shapes(ledger);
+        return analysis;
+    }
+    const Failure& failure = analysis.failures.listed[*index];
+    const std::vector<Event> in_ring;
+    const Vantage vantage{capture, capture.window, capture.pinned, in_ring, false};
+    IncidentWatch watch(vantage, analysis.failures, failure);
+    const auto visit = [&](const Event& event, const Ledger& state, const Change& change) {
+        if (failure.in_window) watch(event, state, change);
+    };
+    auto outcome = replay(capture, capture.window, ledger, visit);
+    if (!outcome) return memsnap::failure(std::move(outcome.error()));
+    analysis.replay = *outcome;
+    if (!failure.in_window) {
+        auto incident = look_in_keyframe(capture, analysis.failures, failure);
+        if (!incident) return memsnap::failure(std::move(incident.error()));
+        analysis.incident = std::move(*incident);
+        return analysis;
+    }
+    auto gathered = std::move(watch).gathered();
+    if (!gathered) return memsnap::failure(unreadable_instant(capture, failure));
+    analysis.incident = decide_incident(failure, std::move(*gathered), false);
+    return analysis;
+}
+
+int exit_status(const Analysis& analysis) {
+    return analysis.incident ? analysis.incident->verdict.exit_status() : 0;
+}
+
+}  // namespace memsnap

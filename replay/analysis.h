@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The stages in order: capture in; incident, evidence, verdict and what the renderers print of them out. The
+// rule: one pass over the events replays and validates, and the state is looked at where it failed, not at
+// the end of the file.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "capture.h"
+#include "evidence.h"
+#include "explain.h"
+#include "incident.h"
+#include "replay.h"
+#include "result.h"
+#include "scene.h"
+#include "shapes.h"
+#include "verdict.h"
+
+namespace memsnap {
+
+struct AnalysisOptions {
+    std::optional<int> device;          // look at this device only
+    std::optional<uint64_t> at_ticket;  // explain the failure with this ticket
+};
+
+// The failure that is explained.
+struct Incident {
+    Failure failure;
+    Scene scene;
+    Evidence evidence;
+    Verdict verdict;
+    Explanations explanations;
+    bool from_keyframe = false;  // the ring no longer holds the failing instant
+};
+
+struct Analysis {
+    ReplayOutcome replay;
+    Failures failures;
+    std::optional<Incident> incident;
+    std::vector<DeviceShapes> shapes;  // by device
+};
+
+// Errors: corrupt, as replay() finds it; usage when options name a device or failure that is not there.
+Result<Analysis> analyse(const Capture& capture, const AnalysisOptions& options);
+
+// 0 no incident, 10 a primary or a qualifier that is the answer, 11 the evidence does not suffice.
+int exit_status(const Analysis& analysis);
+
+}  // namespace memsnap

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The ledger's begin, its dispatch over kinds, and what is asked of it. The rule: each kind of event is named
+// here, also those that change nothing.
+#include "ledger.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "window_builder.h"
+
+namespace memsnap {
+
+namespace {
+
+Block block_of(const LiveObject& object) {
+    Block block;
+    block.address = object.address;
+    block.size_bytes = object.size_bytes;
+    block.birth_ticket = object.birth_ticket;
+    block.site = object.site;
+    block.step = object.step;
+    block.phase = object.phase;
+    block.device = object.device;
+    block.birth_known = object.birth_known;
+    return block;
+}
+
+DriverObject driver_object(const LiveObject& object) {
+    DriverObject out;
+    out.address = object.address;
+    out.size_bytes = object.size_bytes;
+    out.birth_ticket = object.birth_ticket;
+    out.site = object.site;
+    out.step = object.step;
+    out.phase = object.phase;
+    out.library = object.library;
+    out.object = object.object;
+    out.op = object.op;
+    out.device = object.device;
+    out.flags = object.flags;
+    return out;
+}
+
+}  // namespace
+
+Ledger::Ledger(const Window& window) : step_count_(window.steps_at_begin) {
+    for (const LiveObject& object : window.objects) {
+        if (object.live_at_begin && object.object != Object::block) object_alloc(driver_object(object));
+    }
+    for (const LiveObject& object : window.objects) {
+        if (!object.live_at_begin || object.object != Object::block) continue;
+        const auto broken = add_block(block_of(object), nullptr);
+        if (broken && !begin_problem_) begin_problem_ = broken;
+    }
+}
+
+std::optional<Rule> Ledger::apply(const Event& event, Change& change) {
+    const uint64_t announced = std::exchange(birth_announced_at_, kNoTicket);
+    const auto broken = change_state(event, change);
+    if (event.ticket == announced && event.kind != Kind::birth && !broken) return Rule::birth_missing;
+    return broken;
+}
+
+std::optional<Rule> Ledger::change_state(const Event& event, Change& change) {
+    if (event.has(kBirthFollows)) birth_announced_at_ = event.ticket + 1;
+    switch (event.kind) {
+        case Kind::block_alloc:
+            return block_alloc(event, change);
+        case Kind::block_free:
+            return block_free(event, change);
+        case Kind::block_oom:
+            return take_totals(event);
+        case Kind::ok:
+        case Kind::initial_segment:
+            return is_birth(event) ? object_alloc(born_object(event)) : std::nullopt;
+        case Kind::initial:
+            return initial_block(event, change);
+        case Kind::free:
+            return is_death(event) ? object_free(event) : std::nullopt;
+        case Kind::free_fail:
+            return object_free_failed(event);
+        case Kind::step:
+            step_count_ = static_cast<uint32_t>(event.size_bytes);
+            return std::nullopt;
+        case Kind::phase_begin:
+        case Kind::phase_end:
+            take_phase(event);
+            return std::nullopt;
+        case Kind::category:
+            if (Block* const block = blocks_.find(event.address); block != nullptr) {
+                block->category = static_cast<Category>(event.code);
+            }
+            return std::nullopt;
+        case Kind::tap_alloc:
+            tap_alloc(event);
+            return std::nullopt;
+        case Kind::tap_free_requested:
+        case Kind::tap_free_completed:
+            tap_free(event);
+            return std::nullopt;
+        case Kind::tap_segment_alloc:
+        case Kind::tap_segment_free:
+        case Kind::tap_segment_map:
+        case Kind::tap_segment_unmap:
+            tap_segment(event);
+            return std::nullopt;
+        case Kind::birth:  // beside its free
+        case Kind::try_call:
+        case Kind::none:
+        case Kind::fail:
+        case Kind::mem_info:
+        case Kind::blind:
+        case Kind::operation:
+        case Kind::device_sample:
+        case Kind::process_sample:
+        case Kind::neighbour:
+        case Kind::mark:
+        case Kind::note:
+        case Kind::cap:
+        case Kind::tap_oom:
+        case Kind::keyframe:
+            return std::nullopt;
+    }
+    return std::nullopt;
+}
+
+DriverObject Ledger::born_object(const Event& event) const {
+    DriverObject object;
+    object.address = event.address;
+    object.size_bytes = event.size_bytes;
+    object.birth_ticket = event.ticket;
+    object.site = event.site();
+    object.handle = event.op == Op::cuMemMap ? event.extra : 0;
+    object.step = step_count_;
+    object.phase = open_phase(event.thread);
+    object.library = event.library;
+    object.object = object_of(event);
+    object.op = event.op;
+    object.device = event.device;
+    object.flags = event.flags;
+    return object;
+}
+
+std::optional<Rule> Ledger::initial_block(const Event& event, Change& change) {
+    Block block;
+    block.address = event.address;
+    block.size_bytes = event.size_bytes;
+    block.birth_ticket = event.ticket;
+    block.device = event.device;
+    return add_block(block, &change.born);
+}
+
+void Ledger::take_phase(const Event& event) {
+    auto& open = open_phases_[event.thread];
+    if (event.kind == Kind::phase_begin) {
+        open.push_back(static_cast<uint16_t>(event.folded_name()));
+    } else if (!open.empty()) {
+        open.pop_back();
+    }
+}
+
+uint16_t Ledger::open_phase(uint16_t thread) const {
+    if (open_phases_.empty()) return 0;
+    const auto found = open_phases_.find(thread);
+    return found == open_phases_.end() || found->second.empty() ? uint16_t{0} : found->second.back();
+}
+
+void Ledger::account(const Segment& segment, bool live) {
+    if (segment.device < 0) return;
+    DeviceTotals& totals = totals_[static_cast<size_t>(segment.device)];
+    const uint64_t bytes = live ? segment.size_bytes : uint64_t{0} - segment.size_bytes;
+    switch (segment.state) {
+        case SegmentState::candidate:
+            totals.candidate_bytes += bytes;
+            break;
+        case SegmentState::segment:
+            totals.segment_bytes += bytes;
+            break;
+        case SegmentState::direct:
+            totals.direct_bytes += bytes;
+            break;
+        case SegmentState::foreign:
+            break;
+    }
+}
+
+void Ledger::set_state(Segment& segment, SegmentState state) {
+    account(segment, false);
+    segment.state = state;
+    account(segment, true);
+}
+
+std::vector<int> Ledger::devices() const {
+    std::vector<int> devices;
+    for (int device = 0; device < kDeviceCapacity; ++device) {
+        if (totals_[static_cast<size_t>(device)].in_use()) devices.push_back(device);
+    }
+    return devices;
+}
+
+const Segment* Ledger::segment_of(uint64_t address) const {
+    const Segment* const segment = segments_.at_or_before(address);
+    return segment != nullptr && address < segment->end() ? segment : nullptr;
+}
+
+std::vector<ForeignBytes> Ledger::foreign(int device) const {
+    std::map<uint16_t, ForeignBytes> by_library;
+    std::set<uint64_t> adopted;  // handles behind segments that another library mapped
+    const auto add = [&](uint16_t library, uint64_t bytes) {
+        ForeignBytes& entry = by_library[library];
+        entry.library = library;
+        entry.device = static_cast<int8_t>(device);
+        entry.bytes += bytes;
+        ++entry.count;
+    };
+    objects_.for_each([&](const DriverObject& object) {
+        if (object.device != device || object.imported()) return;
+        const Segment* const region = segments_.find(object.address);
+        const bool own = region != nullptr && region->state != SegmentState::foreign;
+        if (object.object == Object::mapping && own) adopted.insert(object.handle);
+        if (!is_device_memory(object.object) || object.object == Object::vmm_handle || own) return;
+        add(object.library, object.size_bytes);
+    });
+    for (const auto& [handle, memory] : physical_) {
+        if (memory.device != device || memory.imported || memory.from_torch || adopted.contains(handle))
+            continue;
+        add(memory.library, memory.size_bytes);
+    }
+    std::vector<ForeignBytes> foreign;
+    for (const auto& [library, entry] : by_library)
+        foreign.push_back(entry);
+    return foreign;
+}
+
+std::optional<Rule> Ledger::check_end(const Window& window) const {
+    uint64_t block_count = 0, object_count = 0;
+    bool blocks_agree = true, objects_agree = true;
+    for (const LiveObject& object : window.objects) {
+        if (!object.live_at_end) continue;
+        if (object.object == Object::block) {
+            const Block* const block = blocks_.find(object.address);
+            blocks_agree &= block != nullptr && block->birth_ticket == object.birth_ticket &&
+                            block->size_bytes == object.size_bytes;
+            ++block_count;
+        } else {
+            const DriverObject* const found = objects_.find(object.birth_ticket);
+            objects_agree &= found != nullptr && found->address == object.address;
+            ++object_count;
+        }
+    }
+    if (!blocks_agree || block_count != blocks_.size()) return Rule::table_end;
+    if (!objects_agree || object_count != objects_.size()) return Rule::object_end;
+    return std::nullopt;
+}
+
+}  // namespace memsnap

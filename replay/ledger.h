@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What is live in the process after an event: blocks, segments and driver objects, with the totals of each
+// device. The rule: a value type that changes by apply() alone, in ticket order; what contradicts the state
+// is returned as the rule it breaks, and the state then follows the record, so that a declared loss stays
+// local.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "address_table.h"
+#include "event.h"
+#include "rules.h"
+#include "window.h"
+
+namespace memsnap {
+
+inline constexpr uint64_t kGranule_bytes = 512;
+
+// A live block of PyTorch's caching allocator.
+struct Block {
+    uint64_t address = 0;
+    uint64_t size_bytes = 0;  // granted
+    uint64_t birth_ticket = kNoTicket;
+    uint64_t site = 0;
+    uint64_t requested_bytes = 0;  // 0: not known
+    uint64_t stream = 0;           // meaningful with tap_known
+    uint32_t step = 0;             // steps ended before the birth
+    uint16_t phase = 0;            // folded name of the innermost open phase at the birth, 0: none
+    uint16_t pool = 0;             // meaningful with tap_known
+    uint16_t thread = 0;           // meaningful for births in the window
+    Category category = Category::none;
+    int8_t device = -1;
+    bool tap_known = false;    // requested size, stream and pool were told by the torch tap
+    bool birth_known = false;  // site, step and phase are those of the birth
+
+    uint64_t end() const { return address + size_bytes; }
+};
+
+// A freed block that the allocator still waits for.
+struct DeferredBlock {
+    uint64_t address = 0;
+    uint64_t size_bytes = 0;
+    uint64_t free_ticket = 0;
+    int8_t device = -1;
+};
+
+enum class SegmentKind : uint8_t {
+    native,      // one cudaMalloc
+    expandable,  // a contiguous range of mappings
+};
+enum class SegmentState : uint8_t {
+    candidate,  // asked for by PyTorch's allocator, not yet known to be part of reserved
+    segment,
+    direct,   // a tensor of its own (caching disabled): live, never slack
+    foreign,  // of another library; a block reported inside it makes it a segment
+};
+
+struct Segment {
+    uint64_t address = 0;
+    uint64_t size_bytes = 0;
+    uint64_t birth_ticket = kNoTicket;  // expandable: of its first mapping
+    uint64_t granule_bytes = 0;         // expandable: size of its first mapping
+    uint64_t largest_block_bytes = 0;   // ever seen inside it; > 1 MiB makes it a large one
+    uint64_t stream = 0;                // meaningful with tap_known
+    uint16_t library = 0;
+    uint16_t pool = 0;  // meaningful with tap_known
+    int8_t device = -1;
+    SegmentKind kind = SegmentKind::native;
+    SegmentState state = SegmentState::candidate;
+    bool tap_known = false;
+    bool tap_only = false;  // no tap of the runtime or driver saw it
+
+    uint64_t end() const { return address + size_bytes; }
+};
+
+// A live object below the caching allocator; what segments are made of is in here too.
+struct DriverObject {
+    uint64_t address = 0;
+    uint64_t size_bytes = 0;
+    uint64_t birth_ticket = kNoTicket;
+    uint64_t site = 0;
+    uint64_t handle = 0;  // mapping: the handle mapped
+    uint32_t step = 0;
+    uint16_t phase = 0;
+    uint16_t library = 0;
+    Object object = Object::none;
+    Op op = Op::none;
+    int8_t device = -1;
+    uint8_t flags = 0;
+    bool from_torch() const { return (flags & kFromTorch) != 0; }
+    bool imported() const { return object == Object::import || (flags & kImported) != 0; }
+};
+
+// Physical memory behind cuMemCreate: it exists while a reference or a mapping does.
+struct PhysicalMemory {
+    uint64_t size_bytes = 0;
+    uint32_t reference_count = 0;
+    uint32_t mapping_count = 0;
+    uint16_t library = 0;
+    int8_t device = -1;
+    bool imported = false;
+    bool from_torch = false;
+    uint64_t birth_ticket = kNoTicket;
+};
+
+struct DeviceTotals {
+    uint64_t block_count = 0;
+    uint64_t allocated_bytes = 0;  // sum of live blocks
+    uint64_t segment_bytes = 0;    // sum of settled segments
+    uint64_t candidate_bytes = 0;
+    uint64_t direct_bytes = 0;
+    uint64_t deferred_bytes = 0;  // meaningful with Ledger::tap_seen
+    uint64_t deferred_count = 0;
+    // As the allocator last reported them; nullopt before the first report.
+    std::optional<uint64_t> reported_allocated_bytes;
+    std::optional<uint64_t> reported_reserved_bytes;
+    uint64_t report_ticket = kNoTicket;
+    // Reported minus seen, as of the last report. Negative: more seen than reported.
+    int64_t unseen_allocated_bytes = 0;
+    int64_t unseen_reserved_bytes = 0;
+    bool in_use() const {
+        return reported_allocated_bytes || block_count != 0 || segment_bytes + candidate_bytes != 0;
+    }
+};
+
+// Device bytes of this process that the caching allocator does not own, of one library.
+struct ForeignBytes {
+    uint16_t library = 0;
+    int8_t device = -1;
+    uint64_t bytes = 0;
+    uint64_t count = 0;
+};
+
+// What the last event did to blocks.
+struct Change {
+    const Block* born = nullptr;  // in the ledger
+    std::optional<Block> freed;   // as it was
+    bool deferred = false;        // freed, but the allocator waits for it
+};
+
+class Ledger {
+  public:
+    // The state before the window's first event.
+    explicit Ledger(const Window& window);
+
+    std::optional<Rule> apply(const Event& event, Change& change);
+    // Whether the state before the first event contradicts itself.
+    std::optional<Rule> check_begin() const { return begin_problem_; }
+    // Compares with what the window says is live at its end.
+    std::optional<Rule> check_end(const Window& window) const;
+
+    const DeviceTotals& device(int device) const { return totals_[static_cast<size_t>(device)]; }
+    std::vector<int> devices() const;  // that have blocks, segments or reports, ascending
+    bool tap_seen() const { return tap_seen_; }
+    uint32_t step_count() const { return step_count_; }
+
+    const Block* find_block(uint64_t address) const { return blocks_.find(address); }
+    const Segment* segment_of(uint64_t address) const;
+    // In address order. f(const Block&), f(const Segment&).
+    template <class F>
+    void for_each_block(int device, F&& f) const {
+        blocks_.for_each([&](const Block& block) {
+            if (block.device == device) f(block);
+        });
+    }
+    template <class F>
+    void for_each_segment(int device, F&& f) const {
+        segments_.for_each([&](const Segment& segment) {
+            if (segment.device == device) f(segment);
+        });
+    }
+    // In birth order. f(const DriverObject&).
+    template <class F>
+    void for_each_object(F&& f) const {
+        objects_.for_each(f);
+    }
+    const std::vector<DeferredBlock>& deferred() const { return deferred_; }
+    // By library, ascending; physical memory of handles counts once, whatever maps it.
+    std::vector<ForeignBytes> foreign(int device) const;
+    uint64_t block_count() const { return blocks_.size(); }
+    uint64_t object_count() const { return objects_.size(); }
+
+  private:
+    // Told by the torch tap about a block that is about to be reported.
+    struct PendingTap {
+        uint64_t address = 0;
+        uint64_t requested_bytes = 0;
+        uint64_t stream = 0;
+        uint16_t pool = 0;
+    };
+    struct DeviceState {
+        PendingTap tap;
+        uint64_t tap_completed_address = 0;
+        uint64_t tap_requested_address = 0;
+    };
+    // What a thread freed last, in case the call then refuses.
+    struct LastFree {
+        DriverObject object;
+        std::optional<Segment> segment;
+    };
+
+    std::optional<Rule> change_state(const Event& event, Change& change);
+    // ledger_blocks.cpp
+    std::optional<Rule> block_alloc(const Event& event, Change& change);
+    std::optional<Rule> block_free(const Event& event, Change& change);
+    std::optional<Rule> add_block(const Block& block, const Block** entered);
+    Block remove_block(const AddressTable<Block>::Place& where);
+    std::optional<Rule> take_totals(const Event& event);
+    void settle_candidates(int device, uint64_t previous_report);
+    void tap_alloc(const Event& event);
+    void tap_free(const Event& event);
+    // ledger_objects.cpp
+    std::optional<Rule> object_alloc(const DriverObject& object);
+    std::optional<Rule> object_free(const Event& event);
+    std::optional<Rule> object_free_failed(const Event& event);
+    std::optional<Rule> add_region(const Segment& segment);
+    void remove_region(const DriverObject& object, std::optional<Segment>& removed);
+    void unmap(uint64_t address, uint64_t size_bytes);
+    void take_handle(const DriverObject& object, bool live);
+    void tap_segment(const Event& event);
+    // ledger.cpp
+    DriverObject born_object(const Event& event) const;
+    std::optional<Rule> initial_block(const Event& event, Change& change);
+    void account(const Segment& segment, bool live);
+    void set_state(Segment& segment, SegmentState state);
+    void take_phase(const Event& event);
+    uint16_t open_phase(uint16_t thread) const;
+
+    AddressTable<Block> blocks_;
+    AddressTable<Segment> segments_;
+    AddressTable<DriverObject> objects_;           // by birth ticket
+    std::map<uint64_t, PhysicalMemory> physical_;  // by handle
+    std::vector<DeferredBlock> deferred_;
+    std::array<DeviceTotals, kDeviceCapacity> totals_ = {};
+    std::array<DeviceState, kDeviceCapacity> states_ = {};
+    std::map<uint16_t, LastFree> last_frees_;                // by thread
+    std::map<uint16_t, std::vector<uint16_t>> open_phases_;  // by thread; folded names, innermost last
+    std::optional<Rule> begin_problem_;
+    uint64_t birth_announced_at_ = kNoTicket;
+    uint32_t step_count_ = 0;
+    bool tap_seen_ = false;
+};
+
+}  // namespace memsnap

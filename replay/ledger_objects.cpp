@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Objects below the caching allocator, and the segments that some of them are. The rule: this layer belongs
+// to many libraries and is never strict; an object is its birth ticket, physical memory is its handle.
+#include <algorithm>
+
+#include "ledger.h"
+
+namespace memsnap {
+
+namespace {
+
+bool is_region(const DriverObject& object) {
+    return (object.object == Object::device || object.object == Object::mapping) && object.size_bytes != 0 &&
+           object.address <= ~object.size_bytes;
+}
+
+}  // namespace
+
+std::optional<Rule> Ledger::object_alloc(const DriverObject& object) {
+    DriverObject entered = object;
+    take_handle(entered, true);
+    if (entered.object == Object::mapping) {
+        const auto memory = physical_.find(entered.handle);
+        if (memory != physical_.end()) {
+            if (entered.device < 0) entered.device = memory->second.device;
+            if (memory->second.imported) entered.flags |= kImported;
+        }
+    }
+    objects_.insert(entered.birth_ticket, entered);
+    if (!is_region(entered) || entered.imported()) return std::nullopt;
+    Segment region;
+    region.address = entered.address;
+    region.size_bytes = entered.size_bytes;
+    region.birth_ticket = entered.birth_ticket;
+    region.library = entered.library;
+    region.device = entered.device;
+    if (!entered.from_torch()) {
+        region.state = SegmentState::foreign;
+    } else if (entered.object == Object::mapping) {
+        region.kind = SegmentKind::expandable;
+        region.state = SegmentState::segment;
+        region.granule_bytes = entered.size_bytes;
+    }
+    if (entered.op == Op::none)
+        region.state = SegmentState::segment;  // told by the allocator at a late start
+    return add_region(region);
+}
+
+// Contiguous mappings of PyTorch's allocator are one segment.
+std::optional<Rule> Ledger::add_region(const Segment& added) {
+    Segment region = added;
+    std::optional<Rule> broken;
+    for (auto near = segments_.place(region.address);; near = segments_.place(region.address)) {
+        const Segment* other = nullptr;
+        if (near.before != nullptr && near.before->end() > region.address) other = near.before;
+        if (other == nullptr && near.after != nullptr && near.after->address < region.end())
+            other = near.after;
+        if (other == nullptr) break;
+        broken = Rule::segment_overlap;
+        account(*other, false);
+        segments_.erase(other->address);
+    }
+    const auto joins = [&](const Segment* other) {
+        return other != nullptr && region.kind == SegmentKind::expandable &&
+               other->kind == SegmentKind::expandable && other->device == region.device &&
+               other->state == region.state;
+    };
+    const auto near = segments_.place(region.address);
+    const bool joins_after = joins(near.after) && near.after->address == region.end();
+    const bool joins_before = joins(near.before) && near.before->end() == region.address;
+    account(region, true);
+    if (joins_after) {
+        const Segment after = *near.after;
+        segments_.erase(after.address);
+        region.size_bytes += after.size_bytes;
+        region.largest_block_bytes = std::max(region.largest_block_bytes, after.largest_block_bytes);
+    }
+    if (joins_before) {
+        Segment& before = *segments_.at_or_before(region.address);
+        before.size_bytes += region.size_bytes;
+        before.largest_block_bytes = std::max(before.largest_block_bytes, region.largest_block_bytes);
+    } else {
+        segments_.insert(region.address, region);
+    }
+    return broken;
+}
+
+std::optional<Rule> Ledger::object_free(const Event& event) {
+    const DriverObject* const found = objects_.find(event.birth_ticket());
+    if (found == nullptr) return Rule::object_unmatched;
+    LastFree& last = last_frees_[event.thread];
+    last.object = *found;
+    last.segment.reset();
+    objects_.erase(last.object.birth_ticket);
+    take_handle(last.object, false);
+    if (is_region(last.object) && !last.object.imported()) remove_region(last.object, last.segment);
+    return std::nullopt;
+}
+
+std::optional<Rule> Ledger::object_free_failed(const Event& event) {
+    const auto last = last_frees_.find(event.thread);
+    if (last == last_frees_.end() || last->second.object.birth_ticket != event.birth_ticket() ||
+        event.birth_ticket() == kNoTicket) {
+        return Rule::object_unmatched;
+    }
+    const LastFree freed = last->second;
+    last_frees_.erase(last);
+    objects_.insert(freed.object.birth_ticket, freed.object);
+    take_handle(freed.object, true);
+    return freed.segment ? add_region(*freed.segment) : std::nullopt;
+}
+
+void Ledger::remove_region(const DriverObject& object, std::optional<Segment>& removed) {
+    const Segment* const segment = segments_.at_or_before(object.address);
+    if (segment == nullptr || segment->end() < object.address + object.size_bytes) return;
+    if (segment->kind == SegmentKind::native && segment->birth_ticket != object.birth_ticket) return;
+    removed = *segment;
+    removed->address = object.address;
+    removed->size_bytes = object.size_bytes;
+    unmap(object.address, object.size_bytes);
+}
+
+// Cuts a range out of the segment that holds it.
+void Ledger::unmap(uint64_t address, uint64_t size_bytes) {
+    const Segment whole = *segments_.at_or_before(address);
+    const uint64_t end = address + size_bytes;
+    account(whole, false);
+    segments_.erase(whole.address);
+    const auto keep = [&](uint64_t from, uint64_t to) {
+        if (from >= to) return;
+        Segment rest = whole;
+        rest.address = from;
+        rest.size_bytes = to - from;
+        account(rest, true);
+        segments_.insert(from, rest);
+    };
+    keep(whole.address, address);
+    keep(end, whole.end());
+}
+
+// Physical memory lives while it has a reference or a mapping.
+void Ledger::take_handle(const DriverObject& object, bool live) {
+    const bool reference = object.object == Object::vmm_handle;
+    if (!reference && object.object != Object::mapping) return;
+    const uint64_t handle = reference ? object.address : object.handle;
+    if (handle == 0) return;
+    if (live && reference) {
+        PhysicalMemory& memory = physical_[handle];
+        if (memory.reference_count == 0 && memory.mapping_count == 0) {
+            memory.size_bytes = object.size_bytes;
+            memory.library = object.library;
+            memory.device = object.device;
+            memory.from_torch = object.from_torch();
+            memory.imported = object.op == Op::cuMemImportFromShareableHandle || object.imported();
+            memory.birth_ticket = object.birth_ticket;
+        }
+        ++memory.reference_count;
+        return;
+    }
+    const auto found = physical_.find(handle);
+    if (found == physical_.end()) return;
+    uint32_t& count = reference ? found->second.reference_count : found->second.mapping_count;
+    if (live) {
+        ++count;
+    } else if (count > 0) {
+        --count;
+    }
+    if (found->second.reference_count == 0 && found->second.mapping_count == 0) physical_.erase(found);
+}
+
+// What the torch tap says of a segment that the other taps saw refines it; else it is all there is.
+void Ledger::tap_segment(const Event& event) {
+    tap_seen_ = true;
+    Segment* const segment = segments_.at_or_before(event.address);
+    const bool seen = segment != nullptr && event.address < segment->end();
+    const bool gone = event.kind == Kind::tap_segment_free || event.kind == Kind::tap_segment_unmap;
+    const bool expandable = event.kind == Kind::tap_segment_map || event.kind == Kind::tap_segment_unmap;
+    if (gone) {
+        if (!seen || !segment->tap_only || event.size_bytes > segment->end() - event.address) return;
+        unmap(event.address, event.size_bytes);
+    } else if (seen) {
+        segment->stream = event.stream();
+        segment->pool = event.pool();
+        segment->tap_known = true;
+        if (segment->device < 0) segment->device = event.device;
+        set_state(*segment, SegmentState::segment);
+    } else if (event.size_bytes != 0 && event.address <= ~event.size_bytes) {
+        Segment region;
+        region.address = event.address;
+        region.size_bytes = event.size_bytes;
+        region.birth_ticket = event.ticket;
+        region.stream = event.stream();
+        region.pool = event.pool();
+        region.device = event.device;
+        region.kind = expandable ? SegmentKind::expandable : SegmentKind::native;
+        region.granule_bytes = expandable ? event.size_bytes : 0;
+        region.state = SegmentState::segment;
+        region.tap_known = region.tap_only = true;
+        add_region(region);
+    }
+}
+
+}  // namespace memsnap

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Reads the `operation` record beside a failure and the calls around it.
+#include "operation.h"
+
+#include <algorithm>
+
+#include "extent.h"
+
+namespace memsnap {
+namespace {
+
+// An operation's records lie near its failure; other threads' records lie between.
+constexpr uint64_t kSearchReach_count = 4096;
+
+// Written just before an OOM report, just after a foreign refusal.
+std::optional<Event> find_operation_record(const EventStream& events, const std::vector<Event>& recorded,
+                                           const Event& failure) {
+    std::optional<Event> found;
+    const auto consider = [&](const Event& event) {
+        if (event.kind != Kind::operation || event.thread != failure.thread) return true;
+        const bool before_report = failure.kind == Kind::block_oom && event.ticket < failure.ticket;
+        const bool after_refusal = failure.kind == Kind::fail && event.call_ticket() == failure.ticket;
+        if (before_report || after_refusal) found = event;
+        return !after_refusal;
+    };
+    for (const Event& event : recorded)
+        consider(event);
+    if (found) return found;
+    const uint64_t back = std::min(failure.ticket, kSearchReach_count);
+    events.for_each(std::max(events.begin_ticket(), failure.ticket - back),
+                    std::min(events.end_ticket(), failure.ticket + kSearchReach_count), consider);
+    return found;
+}
+
+bool read_event(const EventStream& events, const std::vector<Event>& recorded, uint64_t ticket,
+                Event& event) {
+    const auto kept = std::ranges::find(recorded, ticket, &Event::ticket);
+    if (kept != recorded.end()) {
+        event = *kept;
+        return true;
+    }
+    return ticket < events.end_ticket() && events.read(ticket, event);
+}
+
+bool changes_mappings(const Event& event) {
+    if (event.kind == Kind::ok) return event.op == Op::cuMemMap;
+    return event.kind == Kind::free && object_of(event.op) != Object::host;
+}
+
+// From the observation back to the refusal it belongs to: nothing of this process may have been given back.
+bool unchanged_since_refusal(const EventStream& events, const Event& observation,
+                             const Operation& operation) {
+    if (operation.first_refused_ticket > observation.ticket) return false;
+    for (uint64_t ticket = observation.ticket; ticket-- > operation.first_refused_ticket;) {
+        Event event;
+        if (ticket < events.begin_ticket() || !events.read(ticket, event)) return false;
+        if (changes_mappings(event)) return false;
+        if (event.kind == Kind::fail && event.thread == observation.thread) return true;
+    }
+    return false;
+}
+
+uint64_t round_up(uint64_t bytes, uint64_t granule) {
+    const uint64_t rest = bytes % granule;
+    if (rest == 0) return bytes;
+    const uint64_t more = granule - rest;
+    return bytes > UINT64_MAX - more ? UINT64_MAX : bytes + more;
+}
+
+}  // namespace
+
+Operation read_operation(const EventStream& events, const std::vector<Event>& recorded, const Event& failure,
+                         bool path_hooked) {
+    Operation operation;
+    const auto record = find_operation_record(events, recorded, failure);
+    if (failure.kind == Kind::fail) {
+        operation.device_call = DeviceCall::failed;
+        operation.first_refused_ticket = failure.ticket;
+        operation.refused_op = failure.op;
+        operation.refused_bytes = operation.last_attempt_bytes = failure.size_bytes;
+        return operation;  // nothing observes the device between a foreign refusal and its report
+    }
+    if (!record) return operation;
+    operation.last_attempt_bytes = record->last_attempt_bytes();
+    if (record->call_ticket() != kNoTicket) {
+        operation.device_call = DeviceCall::failed;
+        operation.first_refused_ticket = record->call_ticket();
+        operation.refused_op = record->op;
+        operation.refused_bytes = record->first_failed_call_bytes();
+    } else if (path_hooked) {
+        operation.device_call = DeviceCall::none_made;
+    }
+    Event observation;
+    const uint64_t observed = record->last_observation_ticket();
+    const bool usable = observed != kNoTicket && observed < failure.ticket &&
+                        read_event(events, recorded, observed, observation) &&
+                        observation.kind == Kind::mem_info && observation.code == 0 &&
+                        observation.device == failure.device && !observation.has(kUnavailable);
+    if (!usable) return operation;
+    operation.observation = observation;
+    operation.observed_at_failure = operation.device_call == DeviceCall::failed &&
+                                    unchanged_since_refusal(events, observation, operation);
+    return operation;
+}
+
+Measure segment_request(const Operation& operation, const Event& failure, bool caching,
+                        uint64_t mapped_tail_bytes) {
+    const uint64_t request = failure.size_bytes;
+    if (!caching) return Measure::observed(request);
+    if (operation.device_call != DeviceCall::failed) return Measure::derived(allocation_size_bytes(request));
+    if (operation.refused_op != Op::cuMemCreate) return Measure::observed(operation.last_attempt_bytes);
+    // A mapping fails at its first page without memory and is rolled back: count the pages it would have
+    // needed.
+    const uint64_t page = std::max<uint64_t>(operation.refused_bytes, 1);
+    const uint64_t unmapped = request > mapped_tail_bytes ? request - mapped_tail_bytes : 0;
+    return Measure::derived(std::max(operation.last_attempt_bytes, round_up(unmapped, page)));
+}
+
+}  // namespace memsnap

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A temporary file beside the target, then its name.
+#include "output_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+namespace memsnap {
+
+namespace {
+
+Error output_error(const std::string& path, std::string detail, std::string way_out) {
+    Error error;
+    error.code = ErrorCode::io;
+    error.file = path;
+    error.rule = "writable";
+    error.detail = std::move(detail);
+    error.way_out = std::move(way_out);
+    return error;
+}
+
+std::string system_words(const char* what) {
+    return std::string(what) + ": " + std::strerror(errno);
+}
+
+bool write_whole(int descriptor, std::string_view content) {
+    while (!content.empty()) {
+        const ssize_t written = ::write(descriptor, content.data(), content.size());
+        if (written < 0 && errno == EINTR) continue;
+        if (written <= 0) return false;
+        content.remove_prefix(static_cast<size_t>(written));
+    }
+    return true;
+}
+
+// The permissions that a new file of the user has; mkstemp gives fewer.
+void open_up(int descriptor) {
+    const mode_t mask = ::umask(0);
+    ::umask(mask);
+    ::fchmod(descriptor, 0666 & ~mask);
+}
+
+// link() fails where the name is taken, rename() replaces what has it.
+bool give_name(const std::string& temporary, const std::string& path, bool replace) {
+    if (replace) return ::rename(temporary.c_str(), path.c_str()) == 0;
+    return ::link(temporary.c_str(), path.c_str()) == 0;
+}
+
+}  // namespace
+
+Result<void> write_output(const std::string& path, std::string_view content, bool replace) {
+    if (path == "-") {
+        const bool written = std::fwrite(content.data(), 1, content.size(), stdout) == content.size();
+        if (written && std::fflush(stdout) == 0) return {};
+        return failure(output_error("standard output", system_words("cannot be written"), ""));
+    }
+    const char* const kTaken = "exists, and is not overwritten";
+    if (!replace && ::access(path.c_str(), F_OK) == 0) {
+        return failure(output_error(path, kTaken, "give another name, or --force"));
+    }
+    std::string temporary = path + ".XXXXXX";
+    const int descriptor = ::mkstemp(temporary.data());
+    if (descriptor < 0)
+        return failure(output_error(path, system_words("cannot be created"), "check the folder"));
+    open_up(descriptor);
+    const bool written = write_whole(descriptor, content);
+    const bool closed = ::close(descriptor) == 0;
+    const bool named = written && closed && give_name(temporary, path, replace);
+    const int error_number = errno;
+    if (!named || !replace) ::unlink(temporary.c_str());
+    if (named) return {};
+    errno = error_number;
+    if (written && closed && error_number == EEXIST) {
+        return failure(output_error(path, kTaken, "give another name, or --force"));
+    }
+    return failure(
+        output_error(path, system_words("cannot be written"), "check the folder and its free space"));
+}
+
+}  // namespace memsnap

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The receipt: the whole case as canonical JSON that may leave the company. The rule: integers and words of
+// closed vocabularies only; what was written is parsed again and checked before anybody sees it.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "analysis.h"
+#include "capture.h"
+#include "json.h"
+#include "result.h"
+
+namespace memsnap {
+
+// The checked canonical text. Error io: the self-check refused it, which is a defect of this program.
+Result<std::string> write_receipt(const Capture& capture, const Analysis& analysis);
+
+// What a receipt may not contain, or a digest that does not fit: empty when all is well, else what and where.
+std::string check_receipt(std::string_view text);
+
+}  // namespace memsnap

@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The screen's blocks, top to bottom.
+#include "report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "advice.h"
+#include "names.h"
+#include "report_sentence.h"
+#include "report_text.h"
+
+namespace memsnap {
+namespace {
+
+constexpr size_t kReportColumns = 100;
+constexpr size_t kFindingIndent = 29;  // of a finding's sentence
+constexpr unsigned kBarColumns = 30;
+constexpr std::string_view kFreeLabel = "free";
+constexpr size_t kSitesShown_count = 4;
+constexpr size_t kLibrariesShown_count = 2;
+
+// A part of the card.
+struct Part {
+    std::string label;
+    uint64_t bytes = 0;
+    std::string note;
+};
+
+class Report {
+  public:
+    Report(const Capture& capture, const Analysis& analysis, const ReportStyle& style)
+        : capture_(capture), analysis_(analysis), style_(style), symbols_(style.utf8) {}
+
+    std::string run() {
+        head();
+        if (analysis_.incident) {
+            incident(*analysis_.incident);
+        } else {
+            no_incident();
+        }
+        return std::move(out_);
+    }
+
+  private:
+    void line(std::string_view text = {}) {
+        out_ += text;
+        while (!out_.empty() && out_.back() == ' ')
+            out_.pop_back();
+        out_ += '\n';
+    }
+
+    std::string emphasised(std::string_view text, bool alarming) const {
+        if (!style_.colour) return std::string(text);
+        return fmt::format("\x1b[1;{}m{}\x1b[0m", alarming ? 31 : 32, text);
+    }
+
+    void head() {
+        const HeaderFacts& header = capture_.header;
+        const Window& window = capture_.window;
+        std::string text = std::filesystem::path(capture_.path).filename().string();
+        if (analysis_.incident && analysis_.incident->evidence.total.known()) {
+            const Evidence& evidence = analysis_.incident->evidence;
+            text += fmt::format("  cuda:{} {}", evidence.device, size_text(evidence.total.low));
+        }
+        text += fmt::format("  events {} of {} kept, {} lost", grouped(window.facts.accepted_count),
+                            grouped(header.head_ticket),
+                            grouped(header.counters.lost + window.facts.missing_count));
+        if (header.torch_version != 0) {
+            const uint32_t torch = header.torch_version;
+            text += fmt::format("  torch {}.{}.{}", torch / 10000, torch / 100 % 100, torch % 100);
+        }
+        if (header.config.known) text += fmt::format(", {}", allocator_name(header.config));
+        line(text);
+        line();
+    }
+
+    static std::string_view allocator_name(const AllocatorConfig& config) {
+        if (config.caching_disabled) return "no caching allocator";
+        if (config.backend_async) return "cudaMallocAsync";
+        return config.expandable_segments ? "expandable segments" : "native allocator";
+    }
+
+    void incident(const Incident& incident) {
+        line(emphasised("OUT OF MEMORY", true) + "  " + failure_sentence(incident));
+        line(emphasised("CAUSE", true) + "          " + cause_sentence(incident, symbols_));
+        line();
+        parts(incident);
+        findings(incident);
+        sites(incident.scene);
+        advice(incident);
+    }
+
+    std::string failure_sentence(const Incident& incident) const {
+        const Event& event = incident.failure.event;
+        std::string who = "PyTorch";
+        if (incident.evidence.allocator == FailedAllocator::foreign) {
+            who = fmt::format("library {}", event.library);
+        }
+        std::string text = fmt::format("{} asked for {}", who, size_text(event.size_bytes));
+        if (incident.scene.step_count != 0) {
+            text = fmt::format("in step {}: ", incident.scene.step_count + 1) + text;
+        }
+        const size_t count = analysis_.failures.listed.size();
+        if (count > 1) text += fmt::format(" (one of {} failures)", count);
+        if (incident.failure.followed) text += "; the job went on";
+        return text;
+    }
+
+    std::vector<Part> parts_of(const Incident& incident) const {
+        const Evidence& evidence = incident.evidence;
+        const Numbers& n = *incident.verdict.numbers;
+        const std::string request = size_text(incident.failure.event.size_bytes);
+        std::vector<Part> parts;
+        parts.push_back({"active", evidence.allocated.low, "tensors in use"});
+        parts.push_back({"waiting", evidence.deferred.low, "freed, waiting for a stream"});
+        parts.push_back({"fragmented", evidence.extents.fragmented, "free, in holes below " + request});
+        parts.push_back({"reusable", evidence.extents.reusable, "free, in holes that may fit"});
+        parts.push_back(
+            {"incompatible", evidence.extents.incompatible, "free, in other pools or size classes"});
+        uint64_t named = 0;
+        size_t shown = 0;
+        for (const ForeignBytes& foreign : incident.scene.libraries) {
+            if (foreign.library == 0 || shown++ >= kLibrariesShown_count) continue;
+            parts.push_back({fmt::format("library {}", foreign.library), foreign.bytes, "of this process"});
+            named += foreign.bytes;
+        }
+        const uint64_t others = evidence.outside.others.known() ? evidence.outside.others.low : 0;
+        parts.push_back({"other processes", others, ""});
+        const Wide rest = n.outside - Wide{named} - Wide{others};
+        parts.push_back(
+            {evidence.outside.others.known() ? "context, etc." : "outside PyTorch",
+             rest > 0 ? static_cast<uint64_t>(rest) : 0,
+             evidence.outside.others.known() ? "unattributed" : "context, libraries, other processes"});
+        parts.push_back({std::string(kFreeLabel), evidence.device_free.low, "on the device"});
+        return parts;
+    }
+
+    // Only where every part is known do they add up to the card.
+    void parts(const Incident& incident) {
+        const Evidence& evidence = incident.evidence;
+        if (!incident.verdict.numbers || !evidence.device_free.exact()) return;
+        const std::vector<Part> parts = parts_of(incident);
+        std::vector<uint64_t> bytes;
+        for (const Part& part : parts)
+            bytes.push_back(part.bytes);
+        const std::vector<int64_t> rounded = hundredths_of_parts(bytes);
+        for (size_t index = 0; index < parts.size(); ++index) {
+            const Part& part = parts[index];
+            if (rounded[index] == 0 && part.label != kFreeLabel) continue;
+            const std::string drawn = bar(part.bytes, evidence.total.low, kBarColumns, style_.utf8);
+            line(fmt::format("  {:<15} {:>8} GiB  {:<{}}  {}", part.label, hundredths_text(rounded[index]),
+                             drawn, kBarColumns, part.note));
+        }
+        line();
+    }
+
+    void findings(const Incident& incident) {
+        for (const Status status :
+             {Status::primary, Status::contributing, Status::undecidable, Status::rejected}) {
+            for (const Hypothesis one : kHypotheses) {
+                const Finding& finding = incident.verdict.of(one);
+                if (finding.status != status) continue;
+                finding_line(incident, one);
+            }
+        }
+        line("  " + margin_sentence(incident, symbols_));
+        const auto qualifiers = incident.verdict.qualifiers.names();
+        if (!qualifiers.empty()) wrapped("  qualifiers   ", qualifiers);
+        line();
+    }
+
+    // The finding's own qualifiers stand behind it, or below where the line is full.
+    void finding_line(const Incident& incident, Hypothesis one) {
+        const Finding& finding = incident.verdict.of(one);
+        const std::string label = fmt::format("{:<12}", name(finding.status));
+        const std::string sentence = finding_sentence(incident, one, symbols_);
+        const std::string text =
+            fmt::format("  {} {:<13} {}", finding.status == Status::primary ? emphasised(label, true) : label,
+                        spoken(one), sentence);
+        const auto names = finding.qualifiers.names();
+        if (names.empty()) return line(text);
+        const std::string qualifiers = fmt::format("({})", fmt::join(names, ", "));
+        if (kFindingIndent + sentence.size() + 1 + qualifiers.size() <= kReportColumns) {
+            return line(text + ' ' + qualifiers);
+        }
+        line(text);
+        line(fmt::format("{:<{}}{}", "", kFindingIndent, qualifiers));
+    }
+
+    // Words after a label, continued under the first of them.
+    void wrapped(std::string_view label, const std::vector<std::string_view>& words) {
+        std::string text(label);
+        for (size_t index = 0; index < words.size(); ++index) {
+            const bool last = index + 1 == words.size();
+            if (text.size() > label.size() && text.size() + words[index].size() + 1 > kReportColumns) {
+                line(text);
+                text.assign(label.size(), ' ');
+            }
+            text += words[index];
+            if (!last) text += ", ";
+        }
+        line(text);
+    }
+
+    void sites(const Scene& scene) {
+        if (scene.sites.empty()) return;
+        const bool none =
+            std::ranges::none_of(scene.sites, [](const SiteShare& s) { return s.key.site != 0; });
+        line(fmt::format(
+            "  {:<48} {:>12} {:>8}  {}",
+            none ? "live at the failure, by size (no stacks recorded)" : "live at the failure, by birth site",
+            "bytes", "blocks", "born in"));
+        uint64_t rest_bytes = 0;
+        uint64_t rest_count = 0;
+        size_t shown = 0;
+        for (const SiteShare& share : scene.sites) {
+            if (shown++ < kSitesShown_count) {
+                site_line(site_label(share), share.bytes, share.block_count, born_in(share));
+            } else {
+                rest_bytes += share.bytes;
+                rest_count += share.block_count;
+            }
+        }
+        if (rest_count != 0) {
+            site_line(fmt::format("{} other sites", scene.sites.size() - kSitesShown_count), rest_bytes,
+                      rest_count, "");
+        }
+        line();
+    }
+
+    void site_line(const std::string& label, uint64_t bytes, uint64_t count, const std::string& born) {
+        line(fmt::format("    {:<46} {:>12} {:>8}  {}", label, size_text(bytes), grouped(count), born));
+    }
+
+    static std::string site_label(const SiteShare& share) {
+        std::string label = share.key.site != 0
+                                ? fmt::format("site {}", share.ordinal)
+                                : fmt::format("blocks of {}", size_text(share.key.granted_bytes));
+        if (share.retained_bytes != 0) label += fmt::format(", {} retained", size_text(share.retained_bytes));
+        return label;
+    }
+
+    static std::string born_in(const SiteShare& share) {
+        if (share.last_step == 0) return share.phase == 0 ? "" : fmt::format("phase {}", share.phase);
+        if (share.first_step == share.last_step) return fmt::format("step {}", share.first_step + 1);
+        return fmt::format("steps {} to {}", share.first_step + 1, share.last_step + 1);
+    }
+
+    void advice(const Incident& incident) {
+        const Verdict& verdict = incident.verdict;
+        Advice advice = advise_answer(verdict);
+        if (const auto primary = verdict.primary()) {
+            const Explanation& explanation = incident.explanations[static_cast<unsigned>(*primary)];
+            advice = {explanation.fix, explanation.proof, {}};
+        }
+        if (!advice.fix.empty()) line(fmt::format("  try    {}", advice.fix));
+        if (!advice.proof.empty()) line(fmt::format("  prove  {}", advice.proof));
+        std::string_view said;
+        for (const Hypothesis one : kHypotheses) {
+            const std::string_view probe = incident.explanations[static_cast<unsigned>(one)].probe;
+            if (probe.empty() || probe == said) continue;
+            line(fmt::format("  probe  {}", probe));
+            said = probe;
+        }
+    }
+
+    void no_incident() {
+        line(emphasised("NO FAILURE", false) + "  nothing ran out of memory in this recording");
+        const size_t recovered = static_cast<size_t>(
+            std::ranges::count(analysis_.failures.near_misses, NearMiss::Kind::recovered, &NearMiss::kind));
+        if (recovered != 0) {
+            line(fmt::format("            {} refusals were recovered by releasing cached memory",
+                             grouped(recovered)));
+        }
+        line();
+        for (const DeviceShapes& shapes : analysis_.shapes) {
+            const std::string card =
+                shapes.total_bytes ? " of " + size_text(*shapes.total_bytes) : std::string();
+            line(fmt::format("  cuda:{}{}", shapes.device, card));
+            lane("active", shapes.active);
+            lane("reserved", shapes.reserved);
+            lane("outside", shapes.outside);
+        }
+        if (analysis_.shapes.empty()) line("  no device memory was reported");
+        const bool sized = std::ranges::all_of(
+            analysis_.shapes, [](const DeviceShapes& shapes) { return shapes.total_bytes.has_value(); });
+        if (!sized) line("  shapes need the card's size, and nobody asked the device for it");
+        line();
+        line("  A shape is what a lane did, not a cause.");
+    }
+
+    void lane(std::string_view label, const Lane& lane) {
+        std::string text = fmt::format("    {:<9} {:<16}", label, name(lane.shape));
+        if (lane.max_bytes) text += fmt::format("peak {}", size_text(*lane.max_bytes));
+        if (lane.first_bytes && lane.last_bytes) {
+            text += fmt::format(", {} at the first and {} at the last of {} points",
+                                size_text(*lane.first_bytes), size_text(*lane.last_bytes), lane.point_count);
+        }
+        line(text);
+    }
+
+    const Capture& capture_;
+    const Analysis& analysis_;
+    const ReportStyle style_;
+    const ReportSymbols symbols_;
+    std::string out_;
+};
+
+}  // namespace
+
+std::string render_report(const Capture& capture, const Analysis& analysis, const ReportStyle& style) {
+    return Report(capture, analysis, style).run();
+}
+
+}  // namespace memsnap

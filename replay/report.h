@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The one screen: verdict first, then the parts of the card, the four hypotheses, who holds the memory, what
+// to try. The rule: at most 100 columns, every printed part adds up to the printed whole, and nothing stands
+// here that is not in the receipt.
+#pragma once
+
+#include <string>
+
+#include "analysis.h"
+#include "capture.h"
+
+namespace memsnap {
+
+struct ReportStyle {
+    bool colour = false;
+    bool utf8 = false;  // false: ASCII only
+};
+
+std::string render_report(const Capture& capture, const Analysis& analysis, const ReportStyle& style);
+
+}  // namespace memsnap

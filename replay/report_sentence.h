@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The report's sentences about a verdict, in GiB. The rule: they restate the inequalities of the
+// explanations; none adds a fact.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "analysis.h"
+#include "report_text.h"
+
+namespace memsnap {
+
+// "live-set" for live_set.
+std::string_view spoken(Hypothesis hypothesis);
+
+std::string cause_sentence(const Incident& incident, const ReportSymbols& symbols);
+std::string finding_sentence(const Incident& incident, Hypothesis one, const ReportSymbols& symbols);
+// M and tau, spelt out.
+std::string margin_sentence(const Incident& incident, const ReportSymbols& symbols);
+
+}  // namespace memsnap

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How the report spells numbers, bars and symbols. The rule: rounding is done once for numbers that stand in
+// one sum, so that what is printed adds up.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "measure.h"
+
+namespace memsnap {
+
+struct ReportSymbols {
+    explicit ReportSymbols(bool utf8);
+    std::string_view tau, at_least, at_most, minus;
+    bool utf8 = false;
+};
+
+// GiB with two decimals, of hundredths of a GiB.
+std::string hundredths_text(int64_t hundredths);
+
+// A size on its own, in the unit that suits it: "512 B", "20.00 MiB", "2.00 GiB".
+std::string size_text(uint64_t bytes);
+
+// Nearest hundredth of a GiB; saturates.
+int64_t hundredths(Wide bytes);
+
+// Rounded so that they add up to the rounded sum: the first to the nearest, the others by largest remainder.
+std::vector<int64_t> hundredths_of_parts(const std::vector<uint64_t>& parts_bytes);
+
+// A bar of at most `columns` cells for part / whole; eighths of a cell in UTF-8, whole cells in ASCII.
+std::string bar(uint64_t part, uint64_t whole, unsigned columns, bool utf8);
+
+// 1048576 -> 1,048,576
+std::string grouped(uint64_t value);
+
+}  // namespace memsnap

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the device looked like at the failing instant, beside the numbers that decide: the table of extents,
+// live bytes by birth site, outside bytes by library. The rule: ordinals instead of addresses; nothing in
+// here decides.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "extent.h"
+#include "growth.h"
+#include "ledger.h"
+
+namespace memsnap {
+
+struct SceneExtent {
+    Extent extent;
+    Compatibility compatibility = Compatibility::unknown;  // free extents: with the request
+    uint64_t site_ordinal = 0;                             // live extents: by first appearance, from 1
+};
+
+// Live bytes born at one place.
+struct SiteShare {
+    SiteKey key;
+    uint64_t ordinal = 0;
+    uint64_t bytes = 0;
+    uint64_t block_count = 0;
+    uint64_t retained_bytes = 0;
+    uint32_t first_step = 0;  // steps ended before the births
+    uint32_t last_step = 0;
+    uint16_t phase = 0;  // of the largest block, 0: none
+    uint64_t largest_bytes = 0;
+};
+
+struct Scene {
+    uint32_t step_count = 0;              // steps ended before the failure
+    uint64_t stackless_bytes = 0;         // live bytes without a recorded stack
+    std::vector<SceneExtent> extents;     // by segment, then offset
+    std::vector<SiteShare> sites;         // by bytes, largest first
+    std::vector<ForeignBytes> libraries;  // own driver-level bytes by library
+};
+
+using RetainedBySite = std::unordered_map<SiteKey, uint64_t, SiteKeyHash>;
+
+// Fills all but `extents`, and gives the extents there their site ordinals.
+void describe_scene(const Ledger& ledger, const Event& failure, const RetainedBySite& retained, Scene& scene);
+
+}  // namespace memsnap

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The words of the replay: kinds, calls, object classes and states, each with its printed name. The rule: one
+// list a vocabulary, from which the enumerators, the names and the reader's check against the wire numbers
+// are made; the numbers are those of the wire, so a reader maps by looking up, never by guessing.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "vocabulary_lists.h"
+
+namespace memsnap {
+
+#define MEMSNAP_ENUMERATOR(name, number, ...) name = number,
+
+enum class Kind : uint8_t {
+    MEMSNAP_KINDS(MEMSNAP_ENUMERATOR)
+};
+
+// What an address or handle is.
+enum class Object : uint8_t {
+    MEMSNAP_OBJECTS(MEMSNAP_ENUMERATOR)
+};
+
+enum class Op : uint8_t {
+    MEMSNAP_OPS(MEMSNAP_ENUMERATOR)
+};
+
+enum class BoundaryFamily : uint16_t {
+    MEMSNAP_FAMILIES(MEMSNAP_ENUMERATOR)
+};
+enum class Category : uint16_t {
+    MEMSNAP_CATEGORIES(MEMSNAP_ENUMERATOR)
+};
+enum class CapSource : uint16_t {
+    MEMSNAP_CAP_SOURCES(MEMSNAP_ENUMERATOR)
+};
+enum class LibraryRole : uint8_t {
+    MEMSNAP_LIBRARY_ROLES(MEMSNAP_ENUMERATOR)
+};
+enum class ClockSource : uint32_t {
+    MEMSNAP_CLOCK_SOURCES(MEMSNAP_ENUMERATOR)
+};
+enum class StartMode : uint32_t {
+    MEMSNAP_START_MODES(MEMSNAP_ENUMERATOR)
+};
+enum class ArmState : uint32_t {
+    MEMSNAP_ARM_STATES(MEMSNAP_ENUMERATOR)
+};
+enum class JobKeySource : uint32_t {
+    MEMSNAP_JOB_KEYS(MEMSNAP_ENUMERATOR)
+};
+enum class Trouble : uint32_t {
+    MEMSNAP_TROUBLES(MEMSNAP_ENUMERATOR)
+};
+
+#undef MEMSNAP_ENUMERATOR
+
+// What a call does to the objects of a process.
+enum class OpRole : uint8_t {
+    none,
+    allocates,
+    frees,
+    other
+};
+
+std::string_view name(Kind kind);
+std::string_view name(Object object);
+std::string_view name(Op op);
+std::string_view name(BoundaryFamily family);
+std::string_view name(Category category);
+std::string_view name(CapSource source);
+std::string_view name(LibraryRole role);
+std::string_view name(ClockSource source);
+std::string_view name(StartMode mode);
+std::string_view name(ArmState state);
+std::string_view name(JobKeySource source);
+std::string_view name(Trouble trouble);
+
+OpRole role(Op op);
+// The class of object that a call makes or frees; Object::none for other calls.
+Object object_of(Op op);
+
+// nullopt: a number this build does not know (a newer minor version), counted and skipped.
+std::optional<Kind> kind_of_number(uint8_t number);
+std::optional<Op> op_of_number(uint8_t number);
+std::optional<Object> object_of_number(uint8_t number);
+
+// Bytes that a device itself holds for this process: everything but host memory, handles without memory of
+// their own and what belongs to another process.
+bool is_device_memory(Object object);
+
+}  // namespace memsnap
