@@ -9,7 +9,8 @@ dynamic symbols of the wheel's own libraries. What `generate.py KIND` prints:
   driver_ptsz   the per-thread-default-stream twins of driver functions, forwarding to the plain function
   runtime       weak "not supported" functions for every export of libcudart, and the names of the cudaError codes
   runtime_ptsz  the per-thread-default-stream twins of runtime functions
-  blas          weak successes for every cuBLAS and cuBLASLt function that PyTorch's libraries import
+  blas          weak stand-ins for every cuBLAS and cuBLASLt function that PyTorch's libraries import: work on the
+                handle's stream for those that compute, plain successes for those that set, get and describe
 
 A function implemented in C++ is a strong symbol and so replaces its weak stub at link time.
 """
@@ -154,7 +155,11 @@ def blas(arguments):
     imported = set()
     for name in ("libtorch_cuda.so", "libtorch_cuda_linalg.so", "libtorch_python.so"):
         imported |= dynamic_symbols(find_library(arguments.library, name), "--undefined-only")
-    print_stubs({name for name in imported if re.match(r"cublas", name)}, lambda name: "0")
+    print('extern "C" int simblas_compute(void* handle);')
+    for name in sorted(name for name in imported if re.match(r"cublas[A-Z]", name)):
+        computes = not re.match(r"cublas(Lt|Set|Get|Create|Destroy)", name)
+        parameter, result = ("void* handle", "simblas_compute(handle)") if computes else ("", "0")
+        print(f'extern "C" __attribute__((weak)) int {name}({parameter}) {{ return {result}; }}')
 
 
 KINDS = {kind.__name__: kind for kind in (driver, driver_ptsz, runtime, runtime_ptsz, blas)}

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Layout of the session's file. Rule: plain integers only, all zero is a valid empty table, nothing points anywhere.
+// Layout of the session's file. Rule: plain integers only, all zero is a valid empty table, nothing points
+// anywhere.
 #pragma once
 
 #include <pthread.h>

@@ -9,6 +9,8 @@
 namespace simcuda {
 namespace {
 
+constexpr double kMaxBytes = 1024.0 * 1024 * 1024 * 1024 * 1024;
+
 std::unexpected<std::string> wrong(std::string_view what, std::string_view text) {
     return std::unexpected("'" + std::string(text) + "' is not " + std::string(what));
 }
@@ -54,7 +56,7 @@ Parsed<ExternalStep> parse_step(std::string_view text) {
     const auto bytes = parse_bytes(bytes_text);
     if (!bytes) return std::unexpected(bytes.error());
     ExternalStep step{.device = *device, .bytes = *bytes};
-    if (when.empty()) return step;
+    if (text.find('@') == std::string_view::npos) return step;
     const auto [unit, value_text] = split_at(when, '=');
     const auto value = parse_number(value_text);
     if (!value) return std::unexpected(value.error());
@@ -95,7 +97,8 @@ Parsed<Refusal> parse_refusal(std::string_view text) {
 }  // namespace
 
 Parsed<uint64_t> parse_bytes(std::string_view text) {
-    static constexpr std::array<std::pair<std::string_view, int>, 3> kUnits = {{{"KiB", 10}, {"MiB", 20}, {"GiB", 30}}};
+    static constexpr std::array<std::pair<std::string_view, int>, 3> kUnits = {
+        {{"KiB", 10}, {"MiB", 20}, {"GiB", 30}}};
     std::string_view number = text;
     int shift = 0;
     for (const auto& [unit, unit_shift] : kUnits) {
@@ -104,12 +107,13 @@ Parsed<uint64_t> parse_bytes(std::string_view text) {
         shift = unit_shift;
     }
     double value = 0;
-    const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), value);
+    const auto [end, error] =
+        std::from_chars(number.data(), number.data() + number.size(), value, std::chars_format::fixed);
+    const double bytes = value * static_cast<double>(uint64_t{1} << shift);
     const bool complete = error == std::errc{} && end == number.data() + number.size();
-    if (!complete || value < 0 || value > static_cast<double>(uint64_t{1} << 20) * (uint64_t{1} << 30)) {
-        return wrong("a size (such as 512, 300MiB or 1.5GiB)", text);
-    }
-    return static_cast<uint64_t>(value * static_cast<double>(uint64_t{1} << shift));
+    const bool in_range = bytes >= 0 && bytes <= kMaxBytes;  // false for "nan"
+    if (!complete || !in_range) return wrong("a size (such as 512, 300MiB or 1.5GiB)", text);
+    return static_cast<uint64_t>(bytes);
 }
 
 Parsed<std::vector<ExternalStep>> parse_external(std::string_view text) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a session is started with, and the grammar of the texts that say it (tests/simcuda/README.md, "Knobs").
-// Rule: a text that does not parse is an error with a reason; nothing is guessed.
+// What a session is started with, and the grammar of the texts that say it (tests/simcuda/README.md,
+// "Knobs"). Rule: a text that does not parse is an error with a reason; nothing is guessed.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,11 @@
 
 namespace simcuda {
 
-enum class Trigger : uint32_t { at_start, after_attempts, after_ms };
+enum class Trigger : uint32_t {
+    at_start,
+    after_attempts,
+    after_ms
+};
 
 // "from this instant, others hold `bytes` of the device"
 struct ExternalStep {
@@ -41,8 +45,9 @@ struct SessionSettings {
 template <typename T>
 using Parsed = std::expected<T, std::string>;
 
-Parsed<uint64_t> parse_bytes(std::string_view text);                      // 512, 300MiB, 8GiB, 1.5GiB
-Parsed<std::vector<ExternalStep>> parse_external(std::string_view text);  // 0:1GiB,0:3GiB@ms=500,1:2GiB@allocs=40
-Parsed<std::vector<Refusal>> parse_refusals(std::string_view text);       // 0@allocs=57,0@allocs=90-,1@bytes=1GiB
+Parsed<uint64_t> parse_bytes(std::string_view text);  // 512, 300MiB, 8GiB, 1.5GiB
+Parsed<std::vector<ExternalStep>> parse_external(
+    std::string_view text);                                          // 0:1GiB,0:3GiB@ms=500,1:2GiB@allocs=40
+Parsed<std::vector<Refusal>> parse_refusals(std::string_view text);  // 0@allocs=57,0@allocs=90-,1@bytes=1GiB
 
 }  // namespace simcuda

@@ -27,7 +27,8 @@ int64_t now_ms() {
 
 uint64_t free_bytes(const SessionFile& file, int device) {
     uint64_t used = file.devices[device].external_bytes;
-    for (const ProcessRow& row : file.processes) used += row.used_bytes[device];
+    for (const ProcessRow& row : file.processes)
+        used += row.used_bytes[device];
     return file.total_bytes - used;
 }
 
@@ -67,9 +68,12 @@ void reap_dead(SessionFile& file, int own_row) {
 
 bool is_due(const SessionFile& file, const ExternalStep& step) {
     switch (step.trigger) {
-        case Trigger::at_start: return true;
-        case Trigger::after_attempts: return file.devices[step.device].attempt_count >= step.trigger_value;
-        case Trigger::after_ms: return now_ms() - file.start_ms >= static_cast<int64_t>(step.trigger_value);
+        case Trigger::at_start:
+            return true;
+        case Trigger::after_attempts:
+            return file.devices[step.device].attempt_count >= step.trigger_value;
+        case Trigger::after_ms:
+            return now_ms() - file.start_ms >= static_cast<int64_t>(step.trigger_value);
     }
     std::abort();
 }
@@ -124,8 +128,8 @@ SessionFile* map_file(const char* path, int flags) {
 bool is_refused(const SessionFile& file, int device, uint64_t bytes) {
     const uint64_t attempt = file.devices[device].attempt_count;
     return std::any_of(file.refusals, file.refusals + file.refusal_count, [&](const Refusal& refusal) {
-        return refusal.device == device && attempt >= refusal.first_attempt && attempt <= refusal.last_attempt &&
-               bytes >= refusal.min_bytes;
+        return refusal.device == device && attempt >= refusal.first_attempt &&
+               attempt <= refusal.last_attempt && bytes >= refusal.min_bytes;
     });
 }
 
@@ -150,9 +154,10 @@ uint64_t process_start_time(int pid) {
     if (after_name == std::string::npos) return 0;
     char state = 0;
     unsigned long long start_time = 0;
-    const int found = std::sscanf(text.c_str() + after_name + 1,
-                                  " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
-                                  &state, &start_time);
+    const int found =
+        std::sscanf(text.c_str() + after_name + 1,
+                    " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
+                    &state, &start_time);
     const bool lives = found == 2 && state != 'Z' && state != 'X';
     return lives ? start_time : 0;
 }
@@ -166,7 +171,8 @@ SharedState* SharedState::get() {
     if (path == nullptr) return nullptr;
     SessionFile* file = map_file(path, 0);
     if (file == nullptr || file->magic != kSessionMagic) {
-        std::fprintf(stderr, "simcuda: %s is not a session file; start one with scripts/with_simcuda\n", path);
+        std::fprintf(stderr, "simcuda: %s is not a session file; start one with scripts/with_simcuda\n",
+                     path);
         return nullptr;
     }
     state = new SharedState(file);
@@ -174,16 +180,19 @@ SharedState* SharedState::get() {
 }
 
 Parsed<bool> SharedState::create(const std::string& path, const SessionSettings& settings) {
-    if (settings.device_count < 1 || settings.device_count > kMaxDevices) return std::unexpected("1 to 16 devices");
+    if (settings.device_count < 1 || settings.device_count > kMaxDevices)
+        return std::unexpected("1 to 16 devices");
     if (settings.external.size() > kMaxSteps || settings.refusals.size() > kMaxRefusals) {
         return std::unexpected("at most 64 external steps and 64 refusals");
     }
     if (settings.total_bytes % kGranularityBytes != 0 || settings.total_bytes == 0) {
         return std::unexpected("the total must be a multiple of 2MiB");
     }
-    if (settings.context_bytes > settings.total_bytes) return std::unexpected("the context is larger than the card");
+    if (settings.context_bytes > settings.total_bytes)
+        return std::unexpected("the context is larger than the card");
     const auto is_elsewhere = [&](const auto& entry) { return entry.device >= settings.device_count; };
-    if (std::ranges::any_of(settings.external, is_elsewhere) || std::ranges::any_of(settings.refusals, is_elsewhere)) {
+    if (std::ranges::any_of(settings.external, is_elsewhere) ||
+        std::ranges::any_of(settings.refusals, is_elsewhere)) {
         return std::unexpected("a schedule names a device that the session does not have");
     }
     SessionFile* file = map_file(path.c_str(), O_CREAT | O_EXCL);
@@ -202,21 +211,30 @@ Parsed<bool> SharedState::create(const std::string& path, const SessionSettings&
     return true;
 }
 
-int SharedState::device_count() const { return file_->device_count; }
-uint64_t SharedState::total_bytes() const { return file_->total_bytes; }
-uint64_t SharedState::context_bytes() const { return file_->context_bytes; }
+int SharedState::device_count() const {
+    return file_->device_count;
+}
+uint64_t SharedState::total_bytes() const {
+    return file_->total_bytes;
+}
+uint64_t SharedState::context_bytes() const {
+    return file_->context_bytes;
+}
 
 DeviceUsage SharedState::usage(int device) {
     const Locked lock(*file_, row_);
     const DeviceRow& row = file_->devices[device];
-    DeviceUsage result{file_->total_bytes, free_bytes(*file_, device), row.external_bytes, row.attempt_count, {}};
+    DeviceUsage result{
+        file_->total_bytes, free_bytes(*file_, device), row.external_bytes, row.attempt_count, {}};
     for (const ProcessRow& process : file_->processes) {
-        if (process.used_bytes[device] != 0) result.processes.push_back({process.pid, process.used_bytes[device]});
+        if (process.used_bytes[device] != 0)
+            result.processes.push_back({process.pid, process.used_bytes[device]});
     }
     return result;
 }
 
-// Called with the lock held. A row of this pid left by the program that ran here before exec() owns nothing any more.
+// Called with the lock held. A row of this pid left by the program that ran here before exec() owns nothing
+// any more.
 void SharedState::claim_row() {
     if (row_ >= 0) return;
     const auto pid = static_cast<int32_t>(getpid());

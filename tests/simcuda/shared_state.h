@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The session: one file, mapped by every process that shares the simulated cards. It holds who uses how many bytes.
-// Rule: every number is changed under the file's own robust mutex, in steps that leave the file true at each store,
-// and a process that no longer lives owns nothing: whoever takes the lock next gives its bytes back.
+// The session: one file, mapped by every process that shares the simulated cards. It holds who uses how many
+// bytes. Rule: every number is changed under the file's own robust mutex, in steps that leave the file true
+// at each store, and a process that no longer lives owns nothing: whoever takes the lock next gives its bytes
+// back.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +16,15 @@ namespace simcuda {
 inline constexpr uint64_t kGranularityBytes = uint64_t{2} << 20;
 inline constexpr int kMaxDevices = 16;
 
-inline uint64_t round_up(uint64_t bytes, uint64_t unit) { return (bytes + unit - 1) / unit * unit; }
+inline uint64_t round_up(uint64_t bytes, uint64_t unit) {
+    return (bytes + unit - 1) / unit * unit;
+}
 
-enum class Grant { granted, no_space, refused };
+enum class Grant {
+    granted,
+    no_space,
+    refused
+};
 
 struct ProcessUsage {
     int pid;
@@ -57,7 +64,8 @@ class SharedState {
     uint64_t context_bytes() const;
     DeviceUsage usage(int device);
 
-    // Takes bytes from a device for this process. An attempt counts towards schedules and refusals; a context does not.
+    // Takes bytes from a device for this process. An attempt counts towards schedules and refusals; a context
+    // does not.
     Grant charge(int device, uint64_t bytes);
     Grant charge_context(int device, uint64_t bytes);
     void give_back(int device, uint64_t bytes);
@@ -70,8 +78,9 @@ class SharedState {
     bool is_exported(const IpcExport& entry);
     void drop_export(uint64_t base);
 
-    // Memory held by several processes (VMM handles passed as file descriptors). The bytes are charged to one holder;
-    // when that one lets go, to another; they are given back with the last. Ids start at 1; 0 says the table is full.
+    // Memory held by several processes (VMM handles passed as file descriptors). The bytes are charged to one
+    // holder; when that one lets go, to another; they are given back with the last. Ids start at 1; 0 says
+    // the table is full.
     uint64_t share(int device, uint64_t bytes);
     bool hold_shared(uint64_t id, int* device, uint64_t* bytes);
     void drop_shared(uint64_t id);
@@ -84,7 +93,8 @@ class SharedState {
     int row_ = -1;
 };
 
-// Identity of a process that survives reuse of its number: the start time of /proc/PID/stat, 0 when it does not live.
+// Identity of a process that survives reuse of its number: the start time of /proc/PID/stat, 0 when it does
+// not live.
 uint64_t process_start_time(int pid);
 
 }  // namespace simcuda

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the generated files share with the code written by hand: names that are not simulated, and lookup tables.
-// Rule: a name that is not simulated answers "not supported" (801) and never pretends to have worked.
+// What the generated files share with the code written by hand: names that are not simulated, and lookup
+// tables. Rule: a name that is not simulated answers "not supported" (801) and never pretends to have worked.
 #pragma once
 
 namespace simcuda {
@@ -26,6 +26,9 @@ int unsupported(const char* name);
 
 // The name of a code in a generated table that ends with a null name, or null.
 const char* find_error_name(const ErrorName* table, int code);
+
+// The sentence for a code, the same numbers in driver and runtime; null when this simulation has none.
+const char* describe_error(int code);
 
 extern const EntryPoint kEntryPoints[];
 extern const ErrorName kDriverErrorNames[];
