@@ -12,7 +12,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "wire_op.h"
+#include "wire_words.h"
 
 namespace memsnap::wire {
 
@@ -173,120 +173,6 @@ struct Header {
 };
 
 // ---------------------------------------------------------------- records
-
-enum class Kind : uint8_t {
-    none = 0,
-    // PyTorch's caching allocator, as it reports itself. Totals: allocated and reserved of the device after
-    // the event.
-    block_alloc = 1,  // address, size = granted, link = site
-    block_free =
-        2,          // address, size, link = ticket of the block's birth (kNoTicket: the birth was never seen)
-    block_oom = 3,  // size = rounded request, link = site
-    birth = 4,  // the slot after a free with kFlagBirthFollows: the freed object's birth (address, size, link
-                // = site, time of birth; extra = step, extra16 = phase name)
-    // Calls of the CUDA runtime and driver, by op. `free` is written before the real call, the others after
-    // it, `try_call` before it.
-    try_call = 16,   // size, address where the caller passes one, link = site
-    ok = 17,         // address or handle, size, link = site, extra = op-specific (see Op)
-    fail = 18,       // size, code, link = ticket of the try
-    free = 19,       // address or handle, size (0: unknown), link = birth ticket or kNoTicket
-    free_fail = 20,  // the free before it did not happen: address, code, link = birth ticket
-    mem_info = 21,   // cudaMemGetInfo or cuMemGetInfo answered the program: size = total, link = free. Totals
-                     // as last reported
-    blind = 22,      // something could not be hooked: op, library, code = Blind
-    operation = 23,  // just before a block_oom, or after a failed foreign call: what the thread's failing
-                     // operation did. address = size of its first failed device call, code and op of that
-                     // call, link = its ticket (kNoTicket: none failed), size = bytes its last attempt asked
-                     // for, extra = ticket of its last mem_info (kNoTicket: none), extra16 = failed calls
-    // Device samples of the side thread
-    device_sample = 32,   // size = total, link = free. Totals as last reported
-    process_sample = 33,  // size = this process's bytes, link = bytes of all others, code = count of others;
-                          // kFlagUnavailable
-    neighbour = 34,       // one other process: address = pid, link = bytes; kFlagUnavailable
-    // Phases and what the user says
-    phase_begin = 48,  // link = exact name << 32 | folded name, code = Family
-    phase_end = 49,    // the same, address = ticket of the phase_begin (kNoTicket: lost)
-    mark = 50,         // link = names
-    step = 51,         // a step ends here: size = its number, from 1
-    note = 52,         // link = dimension name, size = value (two's complement)
-    category = 53,     // address of a live block, code = Category
-    cap = 54,          // link = per-process limit in bytes (0: none), code = CapSource
-    // Torch tap: the allocator's own trace, with what the plain report lacks. extra = stream, extra16 = pool
-    // ordinal (0: default)
-    tap_alloc = 64,  // address, size = requested
-    tap_free_requested = 65,
-    tap_free_completed = 66,
-    tap_segment_alloc = 67,
-    tap_segment_free = 68,
-    tap_segment_map = 69,
-    tap_segment_unmap = 70,
-    tap_oom = 71,  // size = rounded request, link = device free
-    // The recorder about itself
-    keyframe = 80,  // link = keyframe slot
-    initial = 81,   // late start: a block that was live at attach: address, size; its birth is unknown
-    initial_segment = 82,
-};
-
-enum RecordFlag : uint8_t {
-    kFlagBirthFollows = 1,  // block_free, free: the next ticket is its Kind::birth
-    kFlagNested = 2,        // made inside another recorded call of the same thread: the same fact seen twice
-    kFlagFromTorch = 4,     // the caller is PyTorch's allocator library: a candidate segment
-    kFlagTotals = 8,        // tail holds totals (a mem_info before the first report has none)
-    kFlagCapturing = 16,    // the stream was being captured: a graph node, no memory
-    kFlagUnavailable = 32,  // the source did not tell
-    kFlagImported = 64,     // memory that belongs to another process
-};
-
-// What an address or handle in the live table is. With the address it is the table's key: unified addressing
-// makes device pointers unique across the devices of a process, so the key needs no device.
-enum class Object : uint8_t {
-    none = 0,
-    block = 1,   // a block of PyTorch's caching allocator
-    device = 2,  // cudaMalloc, cuMemAlloc and their pitched forms
-    managed = 3,
-    host = 4,        // pinned or registered
-    array = 5,       // handle; the size may be 0 (not told)
-    async = 6,       // stream-ordered, from a pool
-    vmm_handle = 7,  // physical memory; one entry a reference
-    mapping = 8,
-    reservation = 9,
-    pool = 10,
-    import = 11,  // memory of another process opened here
-    multicast = 12,
-    context = 13,
-    graph_node = 14,
-};
-
-enum class Family : uint16_t {
-    none = 0,
-    step = 1,
-    optimizer = 2,
-    range = 3,
-    module = 4
-};
-enum class Category : uint16_t {
-    none = 0,
-    parameter = 1,
-    gradient = 2,
-    optimizer_state = 3,
-    buffer = 4,
-    input = 5,
-    activation = 6,
-    temporary = 7,
-};
-enum class CapSource : uint16_t {
-    none = 0,
-    memory_fraction = 1,
-    user = 2
-};
-enum class Blind : uint16_t {
-    none = 0,
-    deepbind = 1,
-    dlmopen = 2,
-    unknown_entry_point = 3,
-    resolver_bypassed = 4,
-    original_missing = 5
-};
 
 struct Record {
     uint64_t seq;    // ticket + 1, written last (release); 0 while the slot is being written

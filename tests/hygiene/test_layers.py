@@ -8,19 +8,20 @@ TOP = pathlib.Path(__file__).resolve().parents[2]
 
 # The replay's stages in order; a file belongs to the stage whose pattern matches its stem. Its own stage may be included freely.
 STAGES = [
-    ("vocabulary", r"result|vocabulary\w*|measure"),
+    ("words", r"result|vocabulary\w*|measure"),
     ("event", r"event"),
-    ("reader", r"capture|window\w*|reader\w*|ring_file|crc32c"),
-    ("ledger", r"rules|address_table|ledger\w*|extent|replay"),
-    ("incident", r"incident\w*"),
-    ("evidence", r"policy|qualifier|boundary\w*|evidence\w*|scene\w*|shapes|retention\w*|outside\w*"),
+    ("reader", r"capture|window\w*|reader\w*|ring_file|crc32c|rules"),
+    ("ledger", r"address_table|ledger\w*|extent|replay"),
+    ("terms of the evidence", r"evidence|policy|qualifier"),
+    ("incident", r"incident"),
+    ("evidence", r"boundary|heartbeat|growth|operation|outside|scene|shapes|gather"),
     ("verdict", r"verdict|decide_point|explain|advice"),
     ("analysis", r"analysis"),
-    ("receipt", r"receipt\w*|canonical\w*|digest"),
-    ("render", r"report\w*|dump\w*|check\w*|output\w*|bars|screen\w*"),
-    ("command line", r"main|cli\w*|command\w*|newest\w*"),
+    ("receipt", r"receipt\w*|json|digest|names"),
+    ("render", r"report\w*|dump\w*|check"),
+    ("command line", r"main|cli|newest_job|output_file"),
 ]
-WIRE_READERS = r"interpose/.*|replay/reader\w*\.cpp|tests/support/.*|tests/recorder/.*|tests/fuzz/.*"
+WIRE_READERS = r"interpose/.*|replay/reader\w*\.(cpp|h)|tests/support/.*|tests/recorder/.*|tests/fuzz/.*"
 
 
 def includes(text: str) -> list[str]:
@@ -38,7 +39,7 @@ def forward_includes(stem: str, text: str) -> list[str]:
 
 
 def reads_wire_without_leave(path: str, text: str) -> bool:
-    return any(pathlib.Path(name).name in ("wire.h", "wire_op.h") for name in includes(text)) and not re.fullmatch(WIRE_READERS, path)
+    return any(pathlib.Path(name).name in ("wire.h", "wire_words.h") for name in includes(text)) and not re.fullmatch(WIRE_READERS, path)
 
 
 def sources(*folders: str):
