@@ -52,12 +52,16 @@ class Gatherer {
     }
 
   private:
-    // Tensors that PyTorch allocated without its cache are in use and reserved, whatever its totals say. With
-    // the cache off no report ever settles what a candidate segment is: all of them are such tensors.
+    // With the cache off no report ever settles what a candidate segment is: all of them are tensors.
+    uint64_t direct_bytes() const {
+        const bool uncached = failure_.allocator == FailedAllocator::pytorch_uncached;
+        return totals_.direct_bytes + (uncached ? totals_.candidate_bytes : 0);
+    }
+
+    // Tensors that PyTorch allocated without its cache are in use and reserved, whatever its totals say.
     void take_totals() {
         Evidence& evidence = gathered_.evidence;
-        const bool uncached = failure_.allocator == FailedAllocator::pytorch_uncached;
-        const uint64_t direct = totals_.direct_bytes + (uncached ? totals_.candidate_bytes : 0);
+        const uint64_t direct = direct_bytes();
         const bool reported = event_.kind == Kind::block_oom && event_.has(kTotals);
         const uint64_t allocated = reported
                                        ? event_.allocated_bytes
@@ -210,6 +214,9 @@ class Gatherer {
 
     void take_growth(std::optional<uint64_t> kept_since_ticket) {
         GrowthResult result = measure_growth(matched_, ledger_, event_.device, kept_since_ticket);
+        const GrowthBasis basis = result.growth.basis;
+        if (basis == GrowthBasis::too_few || basis == GrowthBasis::lapped)
+            result.growth.retained += direct_bytes();
         result.growth.request_repeated = request_repeated(matched_, vantage_.window.events, event_);
         gathered_.evidence.growth = result.growth;
         describe_scene(ledger_, event_, result.retained_by_site, gathered_.scene);

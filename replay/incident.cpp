@@ -28,6 +28,8 @@ class Collector {
             take(event);
             return true;
         });
+        for (auto& [number, thread] : threads_)
+            settle(thread);
         drop_probes();
         follow_boundaries();
         link_chains();
@@ -41,6 +43,8 @@ class Collector {
         uint64_t request_bytes = 0;  // of the first failed call
         uint64_t ticket = 0;
         Op op = Op::none;
+        std::optional<Event>
+            unsettled;  // the last refused call, where only what follows tells whether it was retried
         uint64_t least_open_bytes = std::numeric_limits<uint64_t>::max();
         std::vector<size_t> open;  // failures that no equally large success followed yet
     };
@@ -84,9 +88,12 @@ class Collector {
             case Kind::ok:
                 if (!event.has(kFromTorch) && !event.has(kNested) && role(event.op) == OpRole::allocates) {
                     library_success_[event.library] = event.ticket;
-                } else if (event.has(kFromTorch) && capture_.header.config.caching_disabled) {
-                    close_followed(event);
+                } else if (event.has(kFromTorch) && uncached() && role(event.op) == OpRole::allocates) {
+                    take_uncached_success(event);
                 }
+                break;
+            case Kind::mem_info:
+                take_question(event);
                 break;
             case Kind::none:
             case Kind::block_free:
@@ -94,7 +101,6 @@ class Collector {
             case Kind::try_call:
             case Kind::free:
             case Kind::free_fail:
-            case Kind::mem_info:
             case Kind::blind:
             case Kind::operation:
             case Kind::device_sample:
@@ -134,17 +140,51 @@ class Collector {
         failures_.listed.push_back(failure);
     }
 
+    // Where PyTorch reports neither blocks nor failures: without its cache, and with the driver's pools in
+    // its place.
+    bool uncached() const {
+        const AllocatorConfig& config = capture_.header.config;
+        return config.caching_disabled || config.backend_async;
+    }
+
     // PyTorch's own refused call is a failure only where nothing retries it; its OOM report is one anyway.
+    // From the driver's pools it asks again after it has trimmed them (older versions do not), and both ways
+    // lead to an exception that asks how much is free.
     void take_refusal(const Event& event) {
         if (!event.has(kFromTorch) || capture_.header.config.caching_disabled) {
             open(event);
             return;
         }
         ThreadState& thread = threads_[event.thread];
+        if (capture_.header.config.backend_async) {
+            if (thread.unsettled && thread.unsettled->size_bytes != event.size_bytes) settle(thread);
+            thread.unsettled = event;
+        }
         if (thread.failed_calls_count++ > 0) return;
         thread.request_bytes = event.size_bytes;
         thread.ticket = event.ticket;
         thread.op = event.op;
+    }
+
+    void settle(ThreadState& thread) {
+        if (!thread.unsettled) return;
+        open(*thread.unsettled);
+        thread.unsettled.reset();
+        thread.failed_calls_count = 0;
+    }
+
+    void take_question(const Event& event) {
+        const auto found = threads_.find(event.thread);
+        if (found != threads_.end()) settle(found->second);
+    }
+
+    void take_uncached_success(const Event& event) {
+        const auto found = threads_.find(event.thread);
+        if (found == threads_.end()) return;
+        if (found->second.unsettled && found->second.unsettled->size_bytes != event.size_bytes)
+            settle(found->second);
+        found->second.unsettled.reset();
+        take_success(event);
     }
 
     void take_success(const Event& event) {
@@ -180,7 +220,7 @@ class Collector {
 
     // A library that was refused and later served, or a process that ended well, only tried.
     void drop_probes() {
-        const bool ended_well = capture_.header.exit_ticket && capture_.header.exit_status == 0;
+        const bool ended_well = ended_with_status_0();
         std::erase_if(failures_.listed, [&](const Failure& failure) {
             if (failure.allocator != FailedAllocator::foreign) return false;
             const auto success = library_success_.find(failure.event.library);
@@ -194,9 +234,15 @@ class Collector {
         });
     }
 
-    // Only a range opened after the failure counts: the exception that it raised closes the open ones.
+    bool ended_with_status_0() const {
+        return capture_.header.exit_ticket && capture_.header.exit_status == 0;
+    }
+
+    // Only a range opened after the failure counts: the exception that it raised closes the open ones. A
+    // process that ended well has got over every failure, whatever it did next.
     void follow_boundaries() {
         for (Failure& failure : failures_.listed) {
+            if (ended_with_status_0()) failure.followed = true;
             const uint64_t failed = failure.event.ticket;
             for (const Boundary& boundary : capture_.boundaries) {
                 const bool later = boundary.opened_ticket != kNoTicket && boundary.opened_ticket > failed;

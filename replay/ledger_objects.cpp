@@ -10,9 +10,11 @@ namespace memsnap {
 
 namespace {
 
+// What can be a segment or a tensor of its own. PyTorch takes the latter from the driver's pools, too.
 bool is_region(const DriverObject& object) {
-    return (object.object == Object::device || object.object == Object::mapping) && object.size_bytes != 0 &&
-           object.address <= ~object.size_bytes;
+    const bool pooled_tensor = object.object == Object::async && object.from_torch();
+    return (object.object == Object::device || object.object == Object::mapping || pooled_tensor) &&
+           object.size_bytes != 0 && object.address <= ~object.size_bytes;
 }
 
 }  // namespace

@@ -61,6 +61,20 @@ bool unchanged_since_refusal(const EventStream& events, const Event& observation
     return false;
 }
 
+// PyTorch without its cache asks how much is free after the refusal, for the text of its exception.
+void observe_after_refusal(const EventStream& events, const Event& failure, Operation& operation) {
+    const uint64_t end = std::min(events.end_ticket(), failure.ticket + kSearchReach_count);
+    events.for_each(std::min(failure.ticket + 1, end), end, [&](const Event& event) {
+        if (event.kind != Kind::mem_info || event.thread != failure.thread) return true;
+        const bool usable = event.code == 0 && event.device == failure.device && !event.has(kUnavailable);
+        if (usable && unchanged_since_refusal(events, event, operation)) {
+            operation.observation = event;
+            operation.observed_at_failure = true;
+        }
+        return false;
+    });
+}
+
 uint64_t round_up(uint64_t bytes, uint64_t granule) {
     const uint64_t rest = bytes % granule;
     if (rest == 0) return bytes;
@@ -79,6 +93,7 @@ Operation read_operation(const EventStream& events, const std::vector<Event>& re
         operation.first_refused_ticket = failure.ticket;
         operation.refused_op = failure.op;
         operation.refused_bytes = operation.last_attempt_bytes = failure.size_bytes;
+        if (failure.has(kFromTorch)) observe_after_refusal(events, failure, operation);
         return operation;  // nothing observes the device between a foreign refusal and its report
     }
     if (!record) return operation;

@@ -130,9 +130,9 @@ std::string cause_sentence(const Incident& incident, const ReportSymbols& symbol
             return fmt::format("retention: {} GiB of earlier steps were still live, {} GiB were lacking",
                                text(n.retained), text(n.deficit));
         case fragmentation:
-            return fmt::format("fragmentation: {} GiB were free, the largest usable hole was {} GiB",
+            return fmt::format("fragmentation: {} GiB were free, the largest usable hole was {}",
                                text(n.available - n.active),
-                               text(incident.evidence.extents.largest_not_excluded));
+                               size_text(incident.evidence.extents.largest_not_excluded));
         case external:
             return fmt::format("external pressure: {} GiB held outside PyTorch, {} GiB were lacking",
                                text(n.removable), text(n.deficit));

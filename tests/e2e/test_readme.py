@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The README's sample verdict is what the demo's job gets, and its commands are those of the tree."""
+
+import re
+
+from conftest import TOP
+
+README = (TOP / "README.md").read_text()
+
+
+def test_the_sample_in_the_readme_is_the_demos_real_output(bench):
+    sample = re.search(r"<!-- demo:begin -->\n```\n(.*?)```\n<!-- demo:end -->", README, re.S).group(1)
+    job = bench.run("fragmentation.py", MEMSNAP_OUT="ring.bin")
+    assert job.code == 1
+
+    replay = bench.replay("ring.bin")
+
+    assert replay.code == 10
+    assert replay.stdout.splitlines() == sample.splitlines()
+
+
+def test_the_readmes_scripts_exist_and_can_be_run():
+    scripts = set(re.findall(r"\./scripts/(\w+)", README))
+    assert {"demo", "test", "bench"} <= scripts
+    assert [name for name in scripts if not (TOP / "scripts" / name).stat().st_mode & 0o111] == []
