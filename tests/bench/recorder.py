@@ -36,7 +36,7 @@ def main() -> None:
                 for part, value in measure(mode, preload, folder).items():
                     parts = best.setdefault(name, {})
                     parts[part] = min(value, parts.get(part, value))
-    print("recording, ns per alloc+free pair of a cached block (minimum of", ROUNDS, "processes)")
+    print("recording, ns of CPU time per alloc+free pair of a cached block (minimum of", ROUNDS, "processes)")
     print(f"  {'':12} {'off':>8} {'torch history':>22} {'memsnap':>22} {'memsnap / torch':>16}")
     for part, off in best["off"].items():
         torch_added, memsnap_added = best["torch history"][part] - off, best["memsnap"][part] - off
