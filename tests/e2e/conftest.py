@@ -16,6 +16,8 @@ RECORDER = BUILD / "interpose/libmemsnap.so"
 REPLAY = BUILD / "replay/memsnap-replay"
 WITH_SIMCUDA = TOP / "scripts/with_simcuda"
 PROGRAMS = pathlib.Path(__file__).with_name("programs")
+NATIVE = pathlib.Path(__file__).with_name("native")
+CARD = ("--total", "8GiB")
 
 
 @dataclasses.dataclass
@@ -49,22 +51,24 @@ class Bench:
     def __init__(self, folder: pathlib.Path):
         self.folder = folder
 
-    def command(self, *arguments, simcuda: tuple[str, ...] = ("--total", "8GiB")) -> list[str]:
-        return [str(WITH_SIMCUDA), *simcuda, "--", *map(str, arguments)]
+    def command(self, *arguments, simcuda: tuple[str, ...] = CARD) -> list[str]:
+        """A Python program (a path below programs/), or a whole command, on the simulated GPU."""
+        program = PROGRAMS / str(arguments[0])
+        command = [sys.executable, program, *arguments[1:]] if program.suffix == ".py" else arguments
+        return [str(WITH_SIMCUDA), *simcuda, "--", *map(str, command)]
 
     def environment(self, record: bool = True, **extra: str) -> dict[str, str]:
+        """LD_PRELOAD in `extra` comes before the recorder. PyTorch's own warnings carry the time of day and are switched off."""
         inherited = {name: value for name, value in os.environ.items() if not name.startswith(("MEMSNAP_", "SIMCUDA_"))}
-        inherited["MEMSNAP_BUILD"] = str(BUILD)
+        inherited |= {"MEMSNAP_BUILD": str(BUILD), "TORCH_CPP_LOG_LEVEL": "ERROR", "LC_ALL": "C.UTF-8"} | extra
         if record:
-            inherited["LD_PRELOAD"] = str(RECORDER)
-        return inherited | extra
+            inherited["LD_PRELOAD"] = ":".join([*filter(None, [extra.get("LD_PRELOAD")]), str(RECORDER)])
+        return inherited
 
-    def run(self, *arguments, record: bool = True, simcuda: tuple[str, ...] = ("--total", "8GiB"), **extra: str) -> Job:
-        """Runs a program (a path below programs/, or a whole command) to its end on the simulated GPU."""
-        program = PROGRAMS / str(arguments[0])
-        command = [sys.executable, program, *arguments[1:]] if program.is_file() else list(arguments)
+    def run(self, *arguments, record: bool = True, simcuda: tuple[str, ...] = CARD, stdin: str = "", **extra: str) -> Job:
+        """Runs a job to its end in the bench's folder."""
         done = subprocess.run(
-            self.command(*command, simcuda=simcuda),
+            self.command(*arguments, simcuda=simcuda), input=stdin,
             cwd=self.folder, env=self.environment(record, **extra), capture_output=True, text=True, timeout=300,
         )
         return Job(done.returncode, done.stdout, done.stderr, self.rings())
@@ -75,15 +79,46 @@ class Bench:
     def replay(self, *arguments, receipt: bool = False) -> Replay:
         """Runs memsnap-replay; with receipt=True also writes and loads its JSON."""
         path = self.folder / "receipt.json"
-        extra = ["--json", path, "--force"] if receipt else []
+        path.unlink(missing_ok=True)
+        extra = ["--json", path] if receipt else []
         done = subprocess.run(
             [str(REPLAY), *map(str, [*arguments, *extra])],
             cwd=self.folder, env=self.environment(record=False), capture_output=True, text=True, timeout=120,
         )
-        loaded = json.loads(path.read_text()) if receipt and path.exists() else None
+        loaded = json.loads(path.read_text()) if path.exists() else None
         return Replay(done.returncode, done.stdout, done.stderr, loaded)
 
 
 @pytest.fixture
-def bench(tmp_path) -> Bench:
-    return Bench(tmp_path)
+def bench(tmp_path):
+    """Rings are large, so they go away with the test."""
+    yield Bench(tmp_path)
+    for ring in tmp_path.rglob("*.bin*"):
+        ring.unlink()
+
+
+@pytest.fixture(scope="module")
+def module_bench(tmp_path_factory):
+    """One folder for the tests of a module, for jobs whose rings several of them look at."""
+    folder = tmp_path_factory.mktemp("jobs")
+    yield Bench(folder)
+    for ring in folder.rglob("*.bin*"):
+        ring.unlink()
+
+
+@pytest.fixture(scope="session")
+def native(tmp_path_factory) -> pathlib.Path:
+    """The folder with the built programs of native/: busy (with a stand-in for PyTorch's allocator) and libwitness.so."""
+    folder = tmp_path_factory.mktemp("native")
+
+    def build(output: str, *arguments: str) -> None:
+        flags = ["-D_GNU_SOURCE", "-std=c17", "-O1", "-Wall", "-Wextra", "-Werror", "-Wl,-rpath,$ORIGIN", f"-L{folder}"]
+        subprocess.run(["cc", *flags, "-o", folder / output, *arguments], check=True)
+
+    runtime = BUILD / "tests/simcuda"
+    shared = ("-shared", "-fPIC")
+    build("libc10.so", *shared, str(NATIVE / "c10.c"))
+    build("libc10_cuda.so", *shared, str(NATIVE / "c10_cuda.c"), "-l:libc10.so", f"-L{runtime}", "-l:libcudart.so.13")
+    build("busy", str(NATIVE / "busy.c"), "-l:libc10_cuda.so", f"-Wl,-rpath-link,{folder}", f"-Wl,-rpath-link,{runtime}")
+    build("libwitness.so", *shared, str(NATIVE / "witness.c"))
+    return folder

@@ -46,7 +46,7 @@ class Mutator {
     }
 
   private:
-    uint64_t below(uint64_t limit) { return random_() % limit; }
+    uint64_t below(uint64_t limit) { return limit == 0 ? 0 : random_() % limit; }
 
     // A number that a mistake or an enemy would choose.
     uint64_t strange() {

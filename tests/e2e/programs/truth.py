@@ -151,18 +151,20 @@ def graph_capture(instants: Instants) -> None:
 
 
 def wrapped(instants: Instants) -> None:
-    """About 20 times the ring's records: old blocks stay, others are reused and freed by the other thread."""
+    """About 20 times the ring's records: old blocks stay, the others are freed by the thread that did not allocate them."""
     old = [torch.empty(size, dtype=torch.uint8, device="cuda") for size in (100, 3 * MIB, 40 * MIB)]
     exchange = [[], []]
     rng = random.Random(6)
     sizes = [[random_bytes(rng) for _ in range(97)] for _ in range(2)]
 
     def work(thread: int, number: int) -> None:
-        mine, theirs = exchange[(thread + number) % 2], sizes[thread]
+        mine, theirs = exchange[thread], exchange[1 - thread]
         for step in range(21000):
-            if len(mine) > 60:
+            mine.append(torch.empty(sizes[thread][step % 97], dtype=torch.uint8, device="cuda"))
+            if len(theirs) > 30:
+                theirs.pop(step % 30)
+            elif len(mine) > 60:
                 mine.pop(step % 60)
-            mine.append(torch.empty(theirs[step % 97], dtype=torch.uint8, device="cuda"))
 
     with_threads(instants, work, thread_count=2, rounds=4)
     old.pop()

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""memsnap-replay's command line on rings of real jobs."""
+
+import json
+import os
+import pty
+import re
+import subprocess
+
+import pytest
+
+from conftest import REPLAY
+
+
+@pytest.fixture(scope="module")
+def failed(module_bench):
+    """The ring of a job that ran out of memory."""
+    job = module_bench.run("fragmentation.py", MEMSNAP_RING_MB="1", MEMSNAP_OUT="failed.bin", SLURM_JOB_ID="1")
+    assert job.code == 1
+    return module_bench.folder / "failed.bin"
+
+
+@pytest.fixture(scope="module")
+def successful(module_bench, failed):
+    """The ring of a job that ended well, made after the failed one."""
+    job = module_bench.run("outcomes.py", "success", MEMSNAP_RING_MB="1", MEMSNAP_OUT="successful.bin", SLURM_JOB_ID="2")
+    assert job.code == 0
+    return module_bench.folder / "successful.bin"
+
+
+def on_a_terminal(*arguments, **environment: str) -> str:
+    """What the program writes to a terminal."""
+    primary, secondary = pty.openpty()
+    job = subprocess.Popen([REPLAY, *arguments], stdout=secondary, stderr=secondary, env=os.environ | environment)
+    os.close(secondary)
+    written = b""
+    while True:
+        try:
+            piece = os.read(primary, 65536)
+        except OSError:
+            break
+        if not piece:
+            break
+        written += piece
+    job.wait()
+    os.close(primary)
+    return written.decode()
+
+
+def test_help_lists_the_options_and_every_exit_code(bench):
+    replay = bench.replay("--help")
+
+    assert replay.code == 0 and replay.stderr == ""
+    listed = re.findall(r"^  (\d+) +\S", replay.stdout, re.M)
+    assert listed == ["0", "10", "11", "2", "3", "4", "5", "6"]
+    for word in ("--json", "--force", "--device", "dump", "check"):
+        assert word in replay.stdout
+
+
+@pytest.mark.parametrize("arguments", [["--nonsense"], ["dump", "--nonsense"], ["--json"], ["--device", "many"], ["one.bin", "two.bin"], ["dump", "--header", "--state"]])
+def test_a_usage_error_exits_with_2_and_says_what_is_wrong(bench, arguments):
+    replay = bench.replay(*arguments)
+    assert replay.code == 2 and replay.stderr != "" and replay.stdout == ""
+
+
+def test_without_an_argument_an_empty_folder_is_a_usage_error(bench):
+    replay = bench.replay()
+    assert replay.code == 2 and replay.stderr != ""
+
+
+def test_without_an_argument_the_newest_job_is_read_and_named(module_bench, failed, successful):
+    newest = module_bench.replay()
+    assert newest.code == 0 and "successful.bin" in newest.stderr
+
+    subcommand = module_bench.replay("dump", "--header")
+    assert subcommand.code == 0 and "successful.bin" in subcommand.stderr
+
+
+def test_of_several_rings_of_one_job_the_one_with_the_failure_is_read(bench):
+    for way, name in (("oom_uncaught", "rank-0.bin"), ("success", "rank-1.bin")):
+        bench.run("outcomes.py", way, MEMSNAP_RING_MB="1", MEMSNAP_OUT=name, SLURM_JOB_ID="5")
+
+    replay = bench.replay()
+
+    assert replay.code == 10 and re.search(r"reading \S*rank-0.bin", replay.stderr) and "rank-1.bin" in replay.stderr
+
+
+def test_the_exit_code_tells_an_incident_from_a_good_end(module_bench, failed, successful):
+    assert module_bench.replay(failed).code == 10
+    assert module_bench.replay(successful).code == 0
+    assert module_bench.replay("check", failed).code == 0
+
+
+def test_the_receipt_goes_to_a_file_or_to_standard_output(module_bench, failed):
+    to_file = module_bench.replay(failed, receipt=True)
+    to_stdout = module_bench.replay(failed, "--json", "-")
+
+    assert json.loads(to_stdout.stdout) == to_file.receipt and "OUT OF MEMORY" in to_file.stdout
+    assert to_stdout.code == to_file.code == 10
+
+
+def test_the_receipt_is_the_same_every_time_and_names_no_path_or_process(module_bench, failed):
+    first, second = (module_bench.replay(failed, "--json", "-").stdout for _ in range(2))
+    assert first == second
+    header = dict(line.split(maxsplit=1) for line in module_bench.replay("dump", "--header", failed).stdout.splitlines())
+    assert header["pid"] not in re.findall(r"\d+", first)
+    assert str(module_bench.folder) not in first and "failed.bin" not in first and os.uname().nodename not in first
+
+
+def test_colour_only_on_a_terminal_and_not_with_no_color(module_bench, failed):
+    assert "\x1b[" not in module_bench.replay(failed).stdout
+    assert "\x1b[" in on_a_terminal(failed, TERM="xterm")
+    assert "\x1b[" not in on_a_terminal(failed, TERM="xterm", NO_COLOR="1")
+    assert "\x1b[" not in on_a_terminal(failed, TERM="dumb")
+
+
+def test_the_report_is_one_screen_wide_and_high(module_bench, failed):
+    lines = module_bench.replay(failed).stdout.splitlines()
+    assert len(lines) <= 40 and max(map(len, lines)) <= 120
+
+
+def test_a_reader_that_stops_reading_is_no_trouble(module_bench, failed):
+    done = subprocess.run(["bash", "-c", f'set -o pipefail; "{REPLAY}" dump "{failed}" | head -n 1'], capture_output=True, text=True)
+    assert len(done.stdout.splitlines()) == 1
+    assert done.returncode in (0, 128 + 13, 5), done.stderr
+    assert "terminate" not in done.stderr
+
+
+def test_standard_output_that_cannot_be_written_is_an_output_error(failed):
+    with open("/dev/full", "w") as full:
+        for arguments in ([failed], ["dump", failed], ["check", failed], [failed, "--json", "-"]):
+            done = subprocess.run([REPLAY, *arguments], stdout=full, stderr=subprocess.PIPE, text=True)
+            assert done.returncode == 5 and done.stderr != "", arguments
+
+
+def test_dump_has_one_line_for_each_record_and_can_be_limited_to_a_device(module_bench, failed):
+    lines = module_bench.replay("dump", failed).stdout.splitlines()
+    assert [int(line.split()[0]) for line in lines] == list(range(len(lines)))
+    assert module_bench.replay("dump", "--device", "1", failed).stdout == ""
+    assert sum(" block_oom " in line for line in lines) == 1
