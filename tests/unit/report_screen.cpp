@@ -69,7 +69,8 @@ TEST_CASE("the verdict comes first, with its cause, four hypotheses, and what to
     const std::string report = report_of(ring);
     const std::vector<std::string> all = lines(report);
     CHECK(all[2] == "OUT OF MEMORY  PyTorch asked for 200.00 MiB");
-    CHECK(all[3] == "CAUSE          fragmentation: 0.54 GiB were free, the largest usable hole was 10.00 MiB");
+    CHECK(all[3] ==
+          "CAUSE          fragmentation: 0.54 GiB were free, the largest usable hole was 10.00 MiB");
     for (const char* word : {"  primary      fragmentation", "live-set", "retention", "external", "  try    ",
                              "  prove  ", "live at the failure, by birth site"}) {
         CHECK(report.find(word) != std::string::npos);
