@@ -192,6 +192,17 @@ Result<Analysis> analyse(const Capture& capture, const AnalysisOptions& options)
         if (!outcome) return memsnap::failure(std::move(outcome.error()));
         analysis.replay = *outcome;
         analysis.shapes = watch.shapes(ledger);
+        if (options.device) {
+            std::erase_if(analysis.shapes,
+                          [&](const DeviceShapes& s) { return s.device != *options.device; });
+            if (analysis.shapes.empty()) {
+                return memsnap::failure(
+                    usage_error(capture, fmt::format("nothing was recorded of device {}", *options.device)));
+            }
+        }
+        if (analysis.failures.listed.empty() && analysis.failures.near_misses.empty()) {
+            analysis.lost_failure_count = capture.header.failure_count;
+        }
         return analysis;
     }
     const Failure& failure = analysis.failures.listed[*index];
@@ -217,7 +228,8 @@ Result<Analysis> analyse(const Capture& capture, const AnalysisOptions& options)
 }
 
 int exit_status(const Analysis& analysis) {
-    return analysis.incident ? analysis.incident->verdict.exit_status() : 0;
+    if (analysis.incident) return analysis.incident->verdict.exit_status();
+    return analysis.lost_failure_count == 0 ? 0 : 11;
 }
 
 }  // namespace memsnap

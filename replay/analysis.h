@@ -40,7 +40,8 @@ struct Analysis {
     ReplayOutcome replay;
     Failures failures;
     std::optional<Incident> incident;
-    std::vector<DeviceShapes> shapes;  // by device
+    std::vector<DeviceShapes> shapes;  // by device; of the one asked for
+    uint32_t lost_failure_count = 0;   // counted by the recorder, and none of them can be read any more
 };
 
 // Errors: corrupt, as replay() finds it; usage when options name a device or failure that is not there.

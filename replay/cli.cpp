@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <clocale>
 #include <cstdio>
 #include <cstdlib>
@@ -40,6 +41,17 @@ constexpr const char* kExitCodes =
     "  4   corrupt beyond what the commit rules explain\n"
     "  5   input or output error\n"
     "  6   a check or comparison disagreed\n";
+
+// An empty name is an unset variable of somebody's script, not the wish for a default.
+const CLI::Validator kNotEmpty(
+    [](const std::string& text) { return std::string(text.empty() ? "an empty name" : ""); }, "FILE");
+const CLI::Validator kTicket(
+    [](const std::string& text) {
+        const bool number = !text.empty() && text.size() < 20 &&
+                            std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
+        return std::string(number ? "" : "not a ticket: " + printable(text));
+    },
+    "TICKET");
 
 struct Options {
     std::string ring;  // empty: the newest job of the working folder
@@ -80,9 +92,9 @@ Result<std::string> named_ring(const std::string& given) {
     if (!given.empty()) return given;
     const auto choice = choose_ring(".");
     if (!choice) return failure(choice.error());
-    fmt::print(stderr, "memsnap-replay: reading {}, {}\n", choice->path, choice->reason);
+    fmt::print(stderr, "memsnap-replay: reading {}, {}\n", printable(choice->path), choice->reason);
     for (const std::string& other : choice->others)
-        fmt::print(stderr, "  also of this job: {}\n", other);
+        fmt::print(stderr, "  also of this job: {}\n", printable(other));
     return choice->path;
 }
 
@@ -110,7 +122,8 @@ int run_verdict(const Capture& capture, const Options& options) {
     if (!options.json_path.empty()) {
         const auto receipt = write_receipt(capture, *analysis);
         if (!receipt) return report_error(receipt.error());
-        if (const auto written = write_output(options.json_path, *receipt, options.force); !written) {
+        if (const auto written = write_output(options.json_path, *receipt, options.force, capture.path);
+            !written) {
             return report_error(written.error());
         }
     }
@@ -127,14 +140,17 @@ int run_command_line(int argc, char** argv) {
     CLI::App app{"Reads a recording of a GPU job's memory and says why it ran out of it.", "memsnap-replay"};
     app.footer(kExitCodes);
     app.require_subcommand(0, 1);
-    app.add_option("ring", options.ring, kRingHelp);
-    app.add_option("--json", options.json_path, "write the receipt to this file; - is standard output");
+    app.set_version_flag("--version", MEMSNAP_VERSION);
+    app.add_option("ring", options.ring, kRingHelp)->check(kNotEmpty);
+    app.add_option("--json", options.json_path, "write the receipt to this file; - is standard output")
+        ->check(kNotEmpty);
     app.add_flag("--force", options.force, "overwrite an existing output file");
     app.add_option("--device", options.analysis.device, "look at this device only")
         ->check(CLI::Range(0, kLastDevice));
-    app.add_option("--at", options.analysis.at_ticket, "explain the failure whose record has this ticket");
+    app.add_option("--at", options.analysis.at_ticket, "explain the failure whose record has this ticket")
+        ->check(kTicket);
     CLI::App* const dump = app.add_subcommand("dump", "print one line a record");
-    dump->add_option("ring", options.ring, kRingHelp);
+    dump->add_option("ring", options.ring, kRingHelp)->check(kNotEmpty);
     auto* const header =
         dump->add_flag("--header", options.dump_header, "the header's facts instead of the records");
     dump->add_flag("--state", options.dump_state, "what is live after the last record instead of the records")
@@ -142,7 +158,7 @@ int run_command_line(int argc, char** argv) {
     dump->add_option("--device", options.dump.device, "records of this device only")
         ->check(CLI::Range(0, kLastDevice));
     CLI::App* const validate = app.add_subcommand("check", "validate only");
-    validate->add_option("ring", options.ring, kRingHelp);
+    validate->add_option("ring", options.ring, kRingHelp)->check(kNotEmpty);
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {

@@ -13,9 +13,13 @@ namespace {
 
 constexpr uint16_t kOutOfMemory = 2;  // cudaErrorMemoryAllocation and CUDA_ERROR_OUT_OF_MEMORY
 
+bool serves_device_memory(const Event& event) {
+    return role(event.op) == OpRole::allocates && is_device_memory(object_of(event.op));
+}
+
 bool refused_device_memory(const Event& event) {
     return event.kind == Kind::fail && event.code == kOutOfMemory && !event.has(kNested) &&
-           role(event.op) == OpRole::allocates && is_device_memory(object_of(event.op));
+           serves_device_memory(event);
 }
 
 class Collector {
@@ -86,7 +90,7 @@ class Collector {
                 if (refused_device_memory(event)) take_refusal(event);
                 break;
             case Kind::ok:
-                if (!event.has(kFromTorch) && !event.has(kNested) && role(event.op) == OpRole::allocates) {
+                if (!event.has(kFromTorch) && !event.has(kNested) && serves_device_memory(event)) {
                     library_success_[event.library] = event.ticket;
                 } else if (event.has(kFromTorch) && uncached() && role(event.op) == OpRole::allocates) {
                     take_uncached_success(event);
@@ -134,9 +138,12 @@ class Collector {
             std::ranges::find(capture_.keyframes, event.ticket,
                               [](const KeyframeFacts& facts) { return facts.failure.ticket; });
         if (keyframe != capture_.keyframes.end()) failure.keyframe_slot = keyframe->slot;
-        ThreadState& thread = threads_[event.thread];
-        thread.open.push_back(failures_.listed.size());
-        thread.least_open_bytes = std::min(thread.least_open_bytes, event.size_bytes);
+        // Another library's failure is no failure of the thread: drop_probes() judges it by the library.
+        if (failure.allocator != FailedAllocator::foreign) {
+            ThreadState& thread = threads_[event.thread];
+            thread.open.push_back(failures_.listed.size());
+            thread.least_open_bytes = std::min(thread.least_open_bytes, event.size_bytes);
+        }
         failures_.listed.push_back(failure);
     }
 
@@ -205,9 +212,8 @@ class Collector {
         thread.least_open_bytes = std::numeric_limits<uint64_t>::max();
         std::erase_if(thread.open, [&](size_t index) {
             Failure& failure = failures_.listed[index];
-            const bool followed = failure.allocator != FailedAllocator::foreign &&
-                                  failure.event.device == event.device &&
-                                  failure.event.size_bytes <= event.size_bytes;
+            const bool followed =
+                failure.event.device == event.device && failure.event.size_bytes <= event.size_bytes;
             if (followed) {
                 failure.followed = true;
                 failure.scope_end_ticket = event.ticket;
@@ -268,6 +274,10 @@ class Collector {
                 if (previous.scope_end_ticket > failure.event.ticket) failure.chain = previous.chain;
             }
             last_of_device[failure.event.device] = index;
+        }
+        // The first of a chain stands for it: the job got over it only when it got over all of it.
+        for (const Failure& failure : failures_.listed) {
+            if (!failure.followed) failures_.listed[failure.chain].followed = false;
         }
     }
 

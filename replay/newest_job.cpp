@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "capture.h"
+#include "incident.h"
 
 namespace memsnap {
 
@@ -18,7 +19,7 @@ struct Candidate {
     std::string path;
     std::filesystem::file_time_type written;
     std::tuple<JobKeySource, uint64_t> job;
-    std::optional<uint64_t> failed_at_ns;  // CLOCK_REALTIME of the first failure
+    std::optional<uint64_t> failed_at_ns;  // CLOCK_REALTIME of the incident
 };
 
 std::optional<Candidate> candidate(const std::filesystem::directory_entry& entry) {
@@ -30,10 +31,17 @@ std::optional<Candidate> candidate(const std::filesystem::directory_entry& entry
     Candidate found{
         path, entry.last_write_time(error), {facts->header.job_key_source, facts->header.job_key}, {}};
     if (error) return std::nullopt;
-    if (!facts->keyframes.empty()) {
-        found.failed_at_ns = facts->realtime_ns(facts->keyframes.front().failure.time_counter).value_or(0);
-    }
     return found;
+}
+
+// Reads a whole recording: a keyframe alone may be of a refusal that was no incident.
+void find_incident(Candidate& candidate) {
+    const auto capture = Capture::read(candidate.path);
+    if (!capture) return;
+    const Failures failures = find_failures(*capture);
+    if (const auto index = failures.incident({}, {})) {
+        candidate.failed_at_ns = capture->realtime_ns(failures.listed[*index].event.time_counter).value_or(0);
+    }
 }
 
 bool fails_earlier(const Candidate& a, const Candidate& b) {
@@ -66,6 +74,7 @@ Result<RingChoice> choose_ring(const std::string& folder) {
     }
     const auto job = newest->job;
     std::erase_if(candidates, [&](const Candidate& other) { return other.job != job; });
+    std::ranges::for_each(candidates, find_incident);
     std::sort(candidates.begin(), candidates.end(), fails_earlier);
     RingChoice choice;
     choice.path = candidates.front().path;

@@ -53,9 +53,22 @@ bool give_name(const std::string& temporary, const std::string& path, bool repla
     return ::link(temporary.c_str(), path.c_str()) == 0;
 }
 
+// Why what has the name must stay, or null. A rename over a device or the recording itself could not be
+// undone.
+const char* irreplaceable(const std::string& path, const std::string& input) {
+    struct stat target = {};
+    struct stat source = {};
+    if (::stat(path.c_str(), &target) != 0) return nullptr;
+    if (!S_ISREG(target.st_mode)) return "is not a regular file";
+    const bool same = ::stat(input.c_str(), &source) == 0 && source.st_dev == target.st_dev &&
+                      source.st_ino == target.st_ino;
+    return same ? "is the recording itself" : nullptr;
+}
+
 }  // namespace
 
-Result<void> write_output(const std::string& path, std::string_view content, bool replace) {
+Result<void> write_output(const std::string& path, std::string_view content, bool replace,
+                          const std::string& input) {
     if (path == "-") {
         const bool written = std::fwrite(content.data(), 1, content.size(), stdout) == content.size();
         if (written && std::fflush(stdout) == 0) return {};
@@ -64,6 +77,9 @@ Result<void> write_output(const std::string& path, std::string_view content, boo
     const char* const kTaken = "exists, and is not overwritten";
     if (!replace && ::access(path.c_str(), F_OK) == 0) {
         return failure(output_error(path, kTaken, "give another name, or --force"));
+    }
+    if (const char* const obstacle = irreplaceable(path, input)) {
+        return failure(output_error(path, obstacle, "give another name, or - for standard output"));
     }
     std::string temporary = path + ".XXXXXX";
     const int descriptor = ::mkstemp(temporary.data());

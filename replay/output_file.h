@@ -11,7 +11,8 @@
 
 namespace memsnap {
 
-// `-` is standard output. Errors: io.
-Result<void> write_output(const std::string& path, std::string_view content, bool replace);
+// `-` is standard output. Only a regular file that is not `input` is ever replaced. Errors: io.
+Result<void> write_output(const std::string& path, std::string_view content, bool replace,
+                          const std::string& input);
 
 }  // namespace memsnap

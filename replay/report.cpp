@@ -61,7 +61,7 @@ class Report {
     void head() {
         const HeaderFacts& header = capture_.header;
         const Window& window = capture_.window;
-        std::string text = std::filesystem::path(capture_.path).filename().string();
+        std::string text = printable(std::filesystem::path(capture_.path).filename().string());
         if (analysis_.incident && analysis_.incident->evidence.total.known()) {
             const Evidence& evidence = analysis_.incident->evidence;
             text += fmt::format("  cuda:{} {}", evidence.device, size_text(evidence.total.low));
@@ -87,11 +87,18 @@ class Report {
     void incident(const Incident& incident) {
         line(emphasised("OUT OF MEMORY", true) + "  " + failure_sentence(incident));
         line(emphasised("CAUSE", true) + "          " + cause_sentence(incident, symbols_));
+        if (const std::string open = unexcluded_sentence(incident, symbols_); !open.empty()) {
+            line("               " + open);
+        }
         line();
         parts(incident);
         findings(incident);
         sites(incident.scene);
         advice(incident);
+    }
+
+    static std::string counted(uint64_t count, std::string_view what) {
+        return fmt::format("{} {}{}", grouped(count), what, count == 1 ? "" : "s");
     }
 
     std::string failure_sentence(const Incident& incident) const {
@@ -168,6 +175,9 @@ class Report {
             }
         }
         line("  " + margin_sentence(incident, symbols_));
+        if (const std::string sentence = deficit_sentence(incident, symbols_); !sentence.empty()) {
+            line("  " + sentence);
+        }
         const auto qualifiers = incident.verdict.qualifiers.names();
         if (!qualifiers.empty()) wrapped("  qualifiers   ", qualifiers);
         line();
@@ -210,10 +220,12 @@ class Report {
         if (scene.sites.empty()) return;
         const bool none =
             std::ranges::none_of(scene.sites, [](const SiteShare& s) { return s.key.site != 0; });
+        const bool born =
+            std::ranges::any_of(scene.sites, [](const SiteShare& s) { return !born_in(s).empty(); });
         line(fmt::format(
             "  {:<48} {:>12} {:>8}  {}",
             none ? "live at the failure, by size (no stacks recorded)" : "live at the failure, by birth site",
-            "bytes", "blocks", "born in"));
+            "bytes", "blocks", born ? "born in" : ""));
         uint64_t rest_bytes = 0;
         uint64_t rest_count = 0;
         size_t shown = 0;
@@ -269,12 +281,22 @@ class Report {
     }
 
     void no_incident() {
-        line(emphasised("NO FAILURE", false) + "  nothing ran out of memory in this recording");
+        if (analysis_.lost_failure_count != 0) {
+            line(emphasised("FAILURE LOST", true) + "  " +
+                 fmt::format("the recorder counted {}, but none can be read any more",
+                             counted(analysis_.lost_failure_count, "failure")));
+        } else if (!analysis_.failures.listed.empty()) {
+            const int device = analysis_.failures.listed.front().event.device;
+            line(emphasised("NO FAILURE", false) +
+                 fmt::format("  on this device; cuda:{} ran out of memory (--device {})", device, device));
+        } else {
+            line(emphasised("NO FAILURE", false) + "  nothing ran out of memory in this recording");
+        }
         const size_t recovered = static_cast<size_t>(
             std::ranges::count(analysis_.failures.near_misses, NearMiss::Kind::recovered, &NearMiss::kind));
         if (recovered != 0) {
-            line(fmt::format("            {} refusals were recovered by releasing cached memory",
-                             grouped(recovered)));
+            line(fmt::format("            {} recovered by releasing cached memory",
+                             counted(recovered, "refusal")));
         }
         line();
         for (const DeviceShapes& shapes : analysis_.shapes) {
@@ -289,8 +311,10 @@ class Report {
         const bool sized = std::ranges::all_of(
             analysis_.shapes, [](const DeviceShapes& shapes) { return shapes.total_bytes.has_value(); });
         if (!sized) line("  shapes need the card's size, and nobody asked the device for it");
-        line();
-        line("  A shape is what a lane did, not a cause.");
+        if (sized && !analysis_.shapes.empty()) {
+            line();
+            line("  A shape is what a lane did, not a cause.");
+        }
     }
 
     void lane(std::string_view label, const Lane& lane) {

@@ -148,6 +148,10 @@ std::string finding_sentence(const Incident& incident, Hypothesis one, const Rep
         text = range_sentence("retained", n.retained, n.retained_high, n, symbols);
     } else if (one == external && n.removable != n.removable_high) {
         text = range_sentence("removable", n.removable, n.removable_high, n, symbols);
+    } else if (one == retention && incident.verdict.of(one).status == Status::undecidable) {
+        // The number alone would read as a rejection.
+        text = fmt::format("retained {} by steps that were only guessed, deficit {}",
+                           gib(n.retained, symbols), gib(n.deficit, symbols));
     } else {
         for (const Clause& clause : deciding_clauses(incident, one)) {
             if (!text.empty()) text += " and ";
@@ -155,6 +159,24 @@ std::string finding_sentence(const Incident& incident, Hypothesis one, const Rep
         }
     }
     return text + " GiB";
+}
+
+std::string unexcluded_sentence(const Incident& incident, const ReportSymbols& symbols) {
+    const Verdict& verdict = incident.verdict;
+    if (!verdict.numbers || verdict.primary() != live_set) return {};
+    const Numbers& n = *verdict.numbers;
+    const bool open = verdict.of(retention).status == Status::undecidable && n.retained_high >= n.deficit;
+    if (!open) return {};
+    return fmt::format("unless up to {} GiB of it outlived an earlier step: retention is not excluded",
+                       gib(n.retained_high, symbols));
+}
+
+std::string deficit_sentence(const Incident& incident, const ReportSymbols& symbols) {
+    if (!incident.verdict.numbers) return {};
+    const Numbers& n = *incident.verdict.numbers;
+    if (n.margin >= n.threshold) return {};
+    return fmt::format("deficit {} GiB = {} {} margin: what a relief would have had to bring",
+                       gib(n.deficit, symbols), symbols.tau, symbols.minus);
 }
 
 std::string margin_sentence(const Incident& incident, const ReportSymbols& symbols) {

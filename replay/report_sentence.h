@@ -17,6 +17,12 @@ std::string_view spoken(Hypothesis hypothesis);
 
 std::string cause_sentence(const Incident& incident, const ReportSymbols& symbols);
 std::string finding_sentence(const Incident& incident, Hypothesis one, const ReportSymbols& symbols);
+// What a live-set verdict could not rule out; empty when nothing.
+std::string unexcluded_sentence(const Incident& incident, const ReportSymbols& symbols);
+
+// Why the deficit is what it is; empty where there was room.
+std::string deficit_sentence(const Incident& incident, const ReportSymbols& symbols);
+
 // M and tau, spelt out.
 std::string margin_sentence(const Incident& incident, const ReportSymbols& symbols);
 

@@ -8,6 +8,7 @@
 #include <expected>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace memsnap {
 
@@ -36,6 +37,9 @@ using Result = std::expected<T, Error>;
 inline std::unexpected<Error> failure(Error error) {
     return std::unexpected<Error>(std::move(error));
 }
+
+// A file name as a terminal may show it: control characters as \xNN.
+std::string printable(std::string_view text);
 
 // One or two lines for a terminal.
 std::string describe(const Error& error);

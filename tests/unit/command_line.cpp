@@ -70,7 +70,7 @@ TEST_CASE("a folder without a recording is a usage error") {
 
 TEST_CASE("an output file appears whole with the user's permissions, and nothing beside it") {
     const Folder folder;
-    REQUIRE(write_output(folder.file("out.json"), "text", false));
+    REQUIRE(write_output(folder.file("out.json"), "text", false, ""));
     CHECK(content_of(folder.file("out.json")) == "text");
     struct stat status;
     REQUIRE(::stat(folder.file("out.json").c_str(), &status) == 0);
@@ -84,18 +84,37 @@ TEST_CASE("an output file appears whole with the user's permissions, and nothing
 TEST_CASE("an existing output file is replaced only on demand") {
     const Folder folder;
     std::ofstream(folder.file("out.json")) << "precious";
-    const auto refused = write_output(folder.file("out.json"), "text", false);
+    const auto refused = write_output(folder.file("out.json"), "text", false, "");
     REQUIRE(!refused);
     CHECK(refused.error().code == ErrorCode::io);
     CHECK_THAT(refused.error().way_out, ContainsSubstring("--force"));
     CHECK(content_of(folder.file("out.json")) == "precious");
-    CHECK(write_output(folder.file("out.json"), "text", true));
+    CHECK(write_output(folder.file("out.json"), "text", true, ""));
     CHECK(content_of(folder.file("out.json")) == "text");
+}
+
+TEST_CASE("neither the recording itself nor a device is ever replaced by an output") {
+    const Folder folder;
+    std::ofstream(folder.file("ring.bin")) << "recording";
+    REQUIRE(::link(folder.file("ring.bin").c_str(), folder.file("other.bin").c_str()) == 0);
+    REQUIRE(::mkfifo(folder.file("fifo").c_str(), 0600) == 0);
+    for (const char* name : {"ring.bin", "other.bin", "fifo"}) {
+        const auto refused = write_output(folder.file(name), "text", true, folder.file("ring.bin"));
+        REQUIRE(!refused);
+        CHECK(refused.error().code == ErrorCode::io);
+    }
+    CHECK(content_of(folder.file("ring.bin")) == "recording");
+    CHECK(std::filesystem::is_fifo(folder.file("fifo")));
+}
+
+TEST_CASE("control characters of a file name do not reach the terminal") {
+    CHECK(printable("a\x1b[31m\nb\x7f") == "a\\x1b[31m\\x0ab\\x7f");
+    CHECK(printable("jobs/größe.bin") == "jobs/größe.bin");
 }
 
 TEST_CASE("an output file in a folder that is not there is an output error") {
     const Folder folder;
-    const auto refused = write_output(folder.file("missing/out.json"), "text", false);
+    const auto refused = write_output(folder.file("missing/out.json"), "text", false, "");
     REQUIRE(!refused);
     CHECK(refused.error().code == ErrorCode::io);
     CHECK(refused.error().file == folder.file("missing/out.json"));
