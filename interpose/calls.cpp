@@ -221,7 +221,7 @@ void record_refused_release(const Call& call, PendingCall& pending, uint64_t add
 }
 
 void note_missing_original(wire::Op op, uint16_t library) {
-    EventScope scope;
+    EventScope scope(Start::if_needed);
     if (scope.recorder() == nullptr) return;
     Recorder& recorder = *scope.recorder();
     Event event;
@@ -232,6 +232,7 @@ void note_missing_original(wire::Op op, uint16_t library) {
     event.library = library;
     event.code = static_cast<uint16_t>(wire::Blind::original_missing);
     recorder.ring.commit(event);
+    bump(recorder.header->counters.blind);
     bump(recorder.header->counters.originals_missing);
     note_trouble(recorder, wire::Trouble::original_missing, 0);
 }
@@ -244,7 +245,7 @@ void leave_call(PendingCall& pending) {
 void begin_call(const Call& call, uint16_t library, PendingCall& pending) {
     if (call.act == Act::release && call.address == 0)
         return;  // cudaFree(0): the idiom to create the context
-    EventScope scope;
+    EventScope scope(call.act == Act::release ? Start::never : Start::if_needed);
     if (!prepare_call(call, library, pending, scope.recorder())) return;
     switch (call.act) {
         case Act::allocate:
@@ -263,7 +264,7 @@ void begin_call(const Call& call, uint16_t library, PendingCall& pending) {
 void end_call(const Call& call, PendingCall& pending, int result) {
     // A child forked inside the call has no business with its parent's record.
     if (pending.recorder == nullptr || pending.recorder != current_recorder()) return;
-    EventScope scope;
+    EventScope scope(Start::never);
     if (scope.recorder() == nullptr) return;
     switch (call.act) {
         case Act::allocate:

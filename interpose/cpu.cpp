@@ -119,10 +119,6 @@ void choose_cpu_features() {
     g_clock_source = pick_clock();
 }
 
-wire::ClockSource clock_source() {
-    return g_clock_source;
-}
-
 bool has_crc_instruction() {
     return crc_instruction_present();
 }

@@ -140,7 +140,7 @@ struct RangeRelease {
 };
 
 void begin_unmap(const Call& call, uint16_t library, PendingCall& pending, RangeRelease& range) {
-    EventScope scope;
+    EventScope scope(Start::never);
     if (!prepare_call(call, library, pending, scope.recorder())) return;
     uint64_t end = call.address + call.size;
     for (uint64_t at = call.address; at < end;) {
@@ -155,7 +155,7 @@ void begin_unmap(const Call& call, uint16_t library, PendingCall& pending, Range
 
 void end_unmap(const Call& call, PendingCall& pending, const RangeRelease& range, int result) {
     if (pending.recorder == nullptr || pending.recorder != current_recorder()) return;
-    EventScope scope;
+    EventScope scope(Start::never);
     if (scope.recorder() == nullptr) return;
     for (uint32_t i = 0; result != 0 && i < range.count; ++i) {
         record_refused_release(call, pending, range.addresses[i], range.entries[i], range.had_entry[i],

@@ -45,6 +45,8 @@ const char* reason(int error) {
             return "the file system cannot reserve space";
         case ENOMEM:
             return "not enough memory";
+        case ENOSYS:
+            return "the kernel cannot keep it from forked children (Linux 4.14 can)";
         default:
             return nullptr;
     }
@@ -116,9 +118,14 @@ void remember_stderr() {
 }
 
 void print_due_notice() {
-    if (!g_process.has_trouble.load(std::memory_order_acquire) || notices_silenced()) return;
+    if (!g_process.has_trouble.load(std::memory_order_acquire)) return;
     uint32_t not_printed = 0;
     if (!g_process.notice_state.compare_exchange_strong(not_printed, kPrinting)) return;
+    // Asked once a process: the program may change its environment while another thread reads it.
+    if (notices_silenced()) {
+        g_process.notice_state.store(kPrinted);
+        return;
+    }
     int saved_errno = errno;
     static Line line;  // one notice a process: no need of 8 KiB of somebody's stack
     line.clear();

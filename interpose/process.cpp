@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "glibc_compat.h"
+#include "header.h"
 #include "ring_file.h"
 #include "settings.h"
 #include "side_thread.h"
@@ -64,7 +65,12 @@ Recorder* start_recorder() {
     int saved_errno = errno;
     Recorder& recorder = g_process.storage;
     Phase result = Phase::off;
-    if (g_region_ready && !recording_disabled()) {
+    if (!g_region_ready && !recording_disabled()) {
+        expand_output_path(g_process.chosen_path);
+        g_process.create_trouble = wire::Trouble::create_failed;
+        g_process.create_error = ENOSYS;
+        g_process.has_trouble.store(true, std::memory_order_relaxed);
+    } else if (!recording_disabled()) {
         choose_cpu_features();
         recorder.generation = g_last_generation.fetch_add(1, std::memory_order_relaxed) + 1;
         if (create_ring_file(recorder)) result = Phase::recording;

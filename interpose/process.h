@@ -2,8 +2,8 @@
 //
 // The recorder's state in one process. The rule: everything that belongs to one process lies in a region that
 // the kernel zeroes in every child, whichever way it was forked. So the first word a hook looks at, "is there
-// a recorder here", is null in a child, which then starts its own file at its first event and can never write
-// to its parent's.
+// a recorder here", is null in a child, which then starts its own file at its first event other than a free
+// and can never write to its parent's.
 #pragma once
 
 #include <atomic>
@@ -116,12 +116,19 @@ inline ThreadState* thread_state(Recorder& recorder, uint16_t thread) {
     return thread == 0 ? nullptr : &recorder.thread_states[thread];
 }
 
+// Whether an event may be the first of its process. A free may not: a process that has allocated nothing
+// itself, such as a forked worker that gives up tensors it inherited, has nothing that explains a failure.
+enum class Start : uint8_t {
+    never,
+    if_needed
+};
+
 // The time in which our own code runs on a thread. An event that our own code causes on the way (a signal
 // handler's, or one of a library we look at) is counted and not recorded. Never held across a call to an
 // original: an exception or a forced unwind through it must not leave the thread busy.
 class EventScope {
   public:
-    EventScope() {
+    explicit EventScope(Start start) {
         if ((t_thread_word & kBusyBit) != 0) [[unlikely]] {
             count_reentry();
             return;
@@ -129,7 +136,7 @@ class EventScope {
         t_thread_word |= kBusyBit;
         entered_ = true;
         recorder_ = current_recorder();
-        if (recorder_ == nullptr) [[unlikely]]
+        if (recorder_ == nullptr && start == Start::if_needed) [[unlikely]]
             recorder_ = start_recorder();
     }
     ~EventScope() {

@@ -97,11 +97,17 @@ void* private_memory(uint64_t size_bytes) {
 bool map_file(int file, uint64_t size_bytes, Recorder& recorder, uint32_t table_entry_count) {
     void* mapping = mmap(nullptr, size_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     if (mapping == MAP_FAILED) return false;
-    void* index = private_memory(uint64_t{table_entry_count} * sizeof(uint64_t));
-    void* threads = private_memory(uint64_t{kThreadCapacity} * sizeof(ThreadState));
+    const uint64_t index_bytes = uint64_t{table_entry_count} * sizeof(uint64_t);
+    const uint64_t threads_bytes = uint64_t{kThreadCapacity} * sizeof(ThreadState);
+    void* index = private_memory(index_bytes);
+    void* threads = private_memory(threads_bytes);
     // A child that could reach the mapping could write into its parent's file.
     if (index == nullptr || threads == nullptr || madvise(mapping, size_bytes, MADV_DONTFORK) != 0) {
+        int error = errno;
         munmap(mapping, size_bytes);
+        if (index != nullptr) munmap(index, index_bytes);
+        if (threads != nullptr) munmap(threads, threads_bytes);
+        errno = error;
         return false;
     }
     madvise(mapping, size_bytes, MADV_DONTDUMP);

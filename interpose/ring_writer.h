@@ -46,12 +46,15 @@ class RingWriter {
         return std::atomic_ref<uint64_t>(header_->head).fetch_add(count, std::memory_order_relaxed);
     }
 
-    // Writes the event as the record of its ticket. A slot that a newer ticket already owns is left alone.
+    // Writes the event as the record of its ticket. A slot that a newer ticket already owns is left alone,
+    // and so is one that a writer a lap behind is still in, lest the two interleave: after the first lap, in
+    // which slots are 0 because nobody wrote them yet, 0 means that.
     PackedRecord commit(const Event& event, uint64_t ticket) {
         PackedRecord record = pack(event, ticket);
         record.words[1] |= record_check(record.words);
         wire::Record& target = slots_[slot_of(ticket)];
-        if (std::atomic_ref<uint64_t>(target.seq).load(std::memory_order_relaxed) > ticket) [[unlikely]] {
+        uint64_t seq = std::atomic_ref<uint64_t>(target.seq).load(std::memory_order_relaxed);
+        if (seq > ticket || (seq == 0 && ticket >= slot_count_)) [[unlikely]] {
             bump(header_->counters.lapped);
         } else {
             store_record(target, record);

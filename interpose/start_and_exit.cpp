@@ -56,6 +56,12 @@ void give_back_unused(Recorder& recorder) {
     }
 }
 
+// From here on a record could land in a hole, and a hole on a full disk is SIGBUS.
+void stop_recording() {
+    g_process.phase.store(Phase::off, std::memory_order_release);
+    g_process.recorder.store(nullptr, std::memory_order_release);
+}
+
 void at_exit(int status, void*) {
     // Zero in a child that never had an event of its own: it leaves no mark in its parent's file.
     Recorder* recorder = current_recorder();
@@ -69,7 +75,10 @@ void at_exit(int status, void*) {
     std::atomic_ref<int32_t>(header.exit_status).store(status, std::memory_order_release);
     std::atomic_ref<uint64_t>(header.exit_mark).store(recorder->ring.head() + 1, std::memory_order_release);
     bool clean = status == 0 && std::atomic_ref<uint32_t>(header.failure_count).load() == 0;
-    if (clean && !keep_whole_file()) give_back_unused(*recorder);
+    if (clean && !keep_whole_file()) {
+        stop_recording();
+        give_back_unused(*recorder);
+    }
 }
 
 __attribute__((constructor)) void at_start() {

@@ -53,12 +53,12 @@ Event make_event(const Context& context, wire::Kind kind, TorchDevice device) {
 
 void record_block(uint16_t library, void* address, int64_t size, uint64_t allocated_bytes,
                   uint64_t reserved_bytes, TorchDevice device) {
-    EventScope scope;
+    bool born = size >= 0;
+    EventScope scope(born ? Start::if_needed : Start::never);
     if (scope.recorder() == nullptr) return;
     Recorder& recorder = *scope.recorder();
     Context context = make_context(&recorder, library);
     if (context.state != nullptr) context.state->operation.restart();
-    bool born = size >= 0;
     Event event = make_event(context, born ? wire::Kind::block_alloc : wire::Kind::block_free, device);
     event.set_totals(allocated_bytes, reserved_bytes);
     event.address = reinterpret_cast<uint64_t>(address);
@@ -71,7 +71,7 @@ void record_block(uint16_t library, void* address, int64_t size, uint64_t alloca
 
 void record_out_of_memory(uint16_t library, int64_t size, uint64_t allocated_bytes, uint64_t reserved_bytes,
                           TorchDevice device) {
-    EventScope scope;
+    EventScope scope(Start::if_needed);
     if (scope.recorder() == nullptr) return;
     Recorder& recorder = *scope.recorder();
     Context context = make_context(&recorder, library);

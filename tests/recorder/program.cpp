@@ -211,6 +211,20 @@ void fork_child(long) {
     waitpid(child, nullptr, 0);
 }
 
+// A worker that gives up what it inherited and allocates nothing.
+void freeing_child(long) {
+    void* block = g_allocator.allocate(777 * 512);
+    void* foreign = nullptr;
+    cudaMalloc(&foreign, 4 * kMebibyte);
+    pid_t child = fork();
+    if (child == 0) {
+        g_allocator.release(block, 777 * 512);
+        cudaFree(foreign);
+        std::exit(0);
+    }
+    waitpid(child, nullptr, 0);
+}
+
 void raw_fork_child(long) {
     simple(0);
     using Fork = pid_t();
@@ -389,21 +403,6 @@ void step_lapped(long) {
     raise(SIGSTOP);
 }
 
-void bench(long count) {
-    for (int round = 0; round < 5; ++round) {
-        auto begin = std::chrono::steady_clock::now();
-        for (long i = 0; i < count; ++i) {
-            void* block =
-                reinterpret_cast<void*>(uintptr_t{0x7f0000000000} + static_cast<uintptr_t>(i % 64) * 512);
-            fake_report(block, 512, 512, 1 << 20, 0);
-            fake_report(block, -512, 0, 1 << 20, 0);
-        }
-        auto nanoseconds =
-            std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - begin).count();
-        std::printf("%.1f ns a pair\n", nanoseconds / static_cast<double>(count));
-    }
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -422,6 +421,7 @@ int main(int argc, char** argv) {
         {"fork", fork_child},
         {"raw_fork", raw_fork_child},
         {"idle_child", idle_child},
+        {"freeing_child", freeing_child},
         {"exec", replace_by_exec},
         {"exit", exit_status},
         {"killed", killed},
@@ -430,7 +430,6 @@ int main(int argc, char** argv) {
         {"driver", driver},
         {"lookups", lookups},
         {"missing_original", missing_original},
-        {"bench", bench},
         {"step_first_event", step_first_event},
         {"step_hooks", step_hooks},
         {"step_oom", step_out_of_memory},

@@ -40,7 +40,7 @@ std::string header_json(const wire::Header& header) {
         R"("job_key_source":{},"torch_version":{},"cudart_version":{},"driver_version":{},"clock_source":{},"config_flags":{},)"
         R"("head":{},"exit_mark":{},"exit_status":{},"trouble":{},"failure_count":{},"library_count":{},"thread_count":{},)"
         R"("incomplete_from":{},"lost":{},"lapped":{},"reentrant":{},"table_full":{},"keyframes_skipped":{},)"
-        R"("originals_missing":{},"unknown_frees":{},"device_unknown":{},"threads_unlisted":{}}})",
+        R"("blind":{},"originals_missing":{},"unknown_frees":{},"device_unknown":{},"threads_unlisted":{}}})",
         header.file_bytes, header.pid, header.parent_pid, header.rank, header.local_rank, header.world_size,
         header.process_start_ticks, header.job_key, static_cast<int>(header.job_key_source),
         header.torch_version, header.cudart_version, header.driver_version,
@@ -48,8 +48,8 @@ std::string header_json(const wire::Header& header) {
         header.exit_status, static_cast<int>(header.trouble), header.failure_count, header.library_count,
         header.thread_count, header.incomplete_from, header.counters.lost, header.counters.lapped,
         header.counters.reentrant, header.counters.table_full, header.counters.keyframes_skipped,
-        header.counters.originals_missing, header.counters.unknown_frees, header.counters.device_unknown,
-        header.counters.threads_unlisted);
+        header.counters.blind, header.counters.originals_missing, header.counters.unknown_frees,
+        header.counters.device_unknown, header.counters.threads_unlisted);
 }
 
 template <typename Range, typename Print>

@@ -48,13 +48,28 @@ TEST_CASE("A committed record has its ticket and a fitting check") {
 
 TEST_CASE("A writer that was overtaken by a whole lap writes nothing and is counted") {
     Fixture fixture;
+    for (uint64_t i = 0; i < Fixture::kSlots; ++i) {
+        fixture.ring.commit(sized(i));
+    }
     uint64_t slow = fixture.ring.take_tickets(1);
     for (uint64_t i = 0; i < Fixture::kSlots; ++i) {
         fixture.ring.commit(sized(i));
     }
-    REQUIRE(fixture.committed(Fixture::kSlots));
+    REQUIRE(fixture.committed(slow + Fixture::kSlots));
     fixture.ring.commit(sized(12345), slow);
-    CHECK(fixture.committed(Fixture::kSlots));
+    CHECK(fixture.committed(slow + Fixture::kSlots));
+    CHECK(fixture.header.counters.lapped == 1);
+}
+
+TEST_CASE("A slot that a writer a lap behind is still in is left to it, and that is counted") {
+    Fixture fixture;
+    for (uint64_t i = 0; i < Fixture::kSlots; ++i) {
+        fixture.ring.commit(sized(i));
+    }
+    fixture.slots[0].seq = 0;  // as store_record leaves it halfway
+    wire::Record halfway = fixture.slots[0];
+    fixture.ring.commit(sized(12345));
+    CHECK(std::memcmp(&fixture.slots[0], &halfway, sizeof halfway) == 0);
     CHECK(fixture.header.counters.lapped == 1);
 }
 

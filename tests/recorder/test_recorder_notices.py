@@ -32,6 +32,13 @@ def test_a_folder_that_cannot_be_written_is_said_once_and_the_job_goes_on(record
     assert run.done.stderr == "memsnap: this process is not recorded: cannot create /nonexistent/ring.bin: no such folder\n"
 
 
+def test_a_kernel_without_wipe_on_fork_is_said_once_and_the_job_goes_on(record):
+    run = record("simple", preload=f"{LIBRARY} {BUILD}/libno_wipe_on_fork.so")
+    assert run.done.stdout.startswith("done")
+    assert run.done.stderr.count("\n") == 1 and "not recorded" in run.done.stderr and "Linux 4.14" in run.done.stderr
+    assert run.rings() == []
+
+
 def run_limited(tmp_path, limit, preload=LIBRARY):
     return subprocess.run(
         [BUILD / "program", "simple"],

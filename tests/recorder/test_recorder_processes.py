@@ -87,6 +87,11 @@ def test_an_idle_child_makes_no_file_and_does_not_mark_its_parents_exit(record):
     assert ring["header"]["exit_mark"] == len(ring["records"]) + 1
 
 
+def test_a_child_that_only_frees_makes_no_file(record):
+    ring = record("freeing_child").ring()
+    assert ring["header"]["exit_mark"] == len(ring["records"]) + 1
+
+
 def test_exec_leaves_a_whole_file_and_the_new_program_starts_another(record):
     run = record("exec")
     before, after = run.rings()
@@ -125,6 +130,20 @@ def test_a_clean_exit_gives_unused_space_back_and_a_failed_one_keeps_everything(
     assert given_back < size // 2
     failed, size = blocks("oom")
     assert failed >= size
+
+
+def test_what_comes_after_a_clean_exit_is_not_written_where_space_was_given_back(record, tmp_path):
+    def records_after_exit(**environment):
+        folder = tmp_path / str(len(environment))
+        folder.mkdir()
+        preload = f"{LIBRARY} {BUILD}/liblate_call.so"
+        run = record("simple", MEMSNAP_OUT=folder / "r.bin", preload=preload, **environment)
+        assert run.done.stdout.endswith("called late\n")
+        ring = read_ring(folder / "r.bin")
+        return len(ring["records"]) + 1 - ring["header"]["exit_mark"]
+
+    assert records_after_exit(MEMSNAP_KEEP="always") == 2  # the try and its success
+    assert records_after_exit() == 0
 
 
 @pytest.mark.parametrize("repeat", range(20))
