@@ -75,7 +75,7 @@ class Gatherer {
         if (reserved > totals_.segment_bytes)
             evidence.unseen_segment_bytes = reserved - totals_.segment_bytes;
         const bool losses = vantage_.window.facts.certain_until_ticket < event_.ticket;
-        const int64_t unseen = totals_.unseen_allocated_bytes;
+        const Wide unseen = totals_.unseen_allocated_bytes;
         if (losses) evidence.uncertainty = static_cast<uint64_t>(unseen < 0 ? -unseen : unseen);
     }
 

@@ -23,24 +23,21 @@ uint64_t mix(uint64_t site, uint64_t granted_bytes) {
 class Alternation {
   public:
     void restart() {
-        left_.clear();
+        left_.reset();
         seen_ = false;
         alternates_ = false;
     }
     void take(uint16_t thread) {
         if (seen_ && thread == current_) return;
-        if (std::ranges::find(left_, thread) != left_.end()) {
-            alternates_ = true;
-        } else if (seen_) {
-            left_.push_back(current_);
-        }
+        alternates_ |= left_[thread];
+        if (seen_) left_.set(current_);
         current_ = thread;
         seen_ = true;
     }
     bool alternates() const { return alternates_; }
 
   private:
-    std::vector<uint16_t> left_;
+    std::bitset<size_t{1} << 16> left_;
     uint16_t current_ = 0;
     bool seen_ = false;
     bool alternates_ = false;
@@ -74,7 +71,9 @@ class Runs {
     uint64_t run_end(uint64_t run) const { return ((run + 1) * heartbeat_.event_count + kRuns - 1) / kRuns; }
 
     void take(const Event& event) {
-        if (starts_.empty() || index_ >= run_end(starts_.size() - 1)) {
+        const bool run_over =
+            starts_.empty() || (starts_.size() < kRuns && index_ >= run_end(starts_.size() - 1));
+        if (run_over) {
             close_run();
             starts_.push_back(event.ticket);
             least_ = {event.ticket, event.allocated_bytes, event.reserved_bytes, std::nullopt};
@@ -107,7 +106,7 @@ class Runs {
     const HeartbeatCounter::Heartbeat heartbeat_;
     Matched matched_;
     std::vector<uint64_t> starts_;  // first ticket of each run
-    std::bitset<kRuns + 1> born_in_;
+    std::bitset<kRuns> born_in_;
     Alternation alternation_;
     MatchedPoint least_;
     uint64_t index_ = 0;
@@ -140,13 +139,13 @@ void HeartbeatCounter::grow() {
 }
 
 void HeartbeatCounter::born(uint64_t site, uint64_t granted_bytes, uint64_t ticket) {
+    const uint64_t index = event_index_++;
     if (granted_bytes == 0) return;
     Entry& beat = entry(site, granted_bytes);
     if (beat.first_ticket == kNoTicket) {
         beat.first_ticket = ticket;
-        beat.first_index = event_index_;
+        beat.first_index = index;
     }
-    ++event_index_;
 }
 
 void HeartbeatCounter::freed(uint64_t site, uint64_t granted_bytes) {

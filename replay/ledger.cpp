@@ -170,10 +170,16 @@ uint16_t Ledger::open_phase(uint16_t thread) const {
 void Ledger::account(const Segment& segment, bool live) {
     if (segment.device < 0) return;
     DeviceTotals& totals = totals_[static_cast<size_t>(segment.device)];
+    std::set<uint64_t>& candidates = states_[static_cast<size_t>(segment.device)].candidates;
     const uint64_t bytes = live ? segment.size_bytes : uint64_t{0} - segment.size_bytes;
     switch (segment.state) {
         case SegmentState::candidate:
             totals.candidate_bytes += bytes;
+            if (live) {
+                candidates.insert(segment.address);
+            } else {
+                candidates.erase(segment.address);
+            }
             break;
         case SegmentState::segment:
             totals.segment_bytes += bytes;

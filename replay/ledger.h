@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "address_table.h"
@@ -197,6 +198,7 @@ class Ledger {
         PendingTap tap;
         uint64_t tap_completed_address = 0;
         uint64_t tap_requested_address = 0;
+        std::set<uint64_t> candidates;  // addresses of the segments in that state; account() keeps it
     };
     // What a thread freed last, in case the call then refuses.
     struct LastFree {

@@ -18,6 +18,7 @@ bool is_block_size(const Block& block) {
            block.size_bytes < kSizeLimit_bytes && block.address <= ~block.size_bytes;
 }
 
+// Modulo 2^64: neither the file's numbers nor their differences are known to be small.
 int64_t difference(uint64_t a, uint64_t b) {
     return static_cast<int64_t>(a - b);
 }
@@ -146,18 +147,20 @@ std::optional<Rule> Ledger::take_totals(const Event& event) {
 void Ledger::settle_candidates(int device, uint64_t previous_report) {
     const DeviceTotals& totals = totals_[static_cast<size_t>(device)];
     const int64_t gap_bytes = difference(*totals.reported_reserved_bytes, totals.segment_bytes);
-    const int64_t risen_bytes = gap_bytes - totals.unseen_reserved_bytes;
+    const int64_t risen_bytes =
+        difference(static_cast<uint64_t>(gap_bytes), static_cast<uint64_t>(totals.unseen_reserved_bytes));
     const auto candidate_bytes = static_cast<int64_t>(totals.candidate_bytes);
     const bool owned = gap_bytes == candidate_bytes || risen_bytes == candidate_bytes;
-    segments_.for_each([&](Segment& segment) {
-        if (segment.device != device || segment.state != SegmentState::candidate) return;
+    const std::set<uint64_t>& candidates = states_[static_cast<size_t>(device)].candidates;
+    for (auto at = candidates.begin(); at != candidates.end();) {
+        Segment& segment = *segments_.find(*at++);  // which settling takes out of the set
         const bool is_new = previous_report != kNoTicket && segment.birth_ticket > previous_report;
         if (owned) {
             set_state(segment, SegmentState::segment);
         } else if (gap_bytes == 0 || (risen_bytes == 0 && is_new)) {
             set_state(segment, SegmentState::direct);
         }
-    });
+    }
 }
 
 void Ledger::tap_alloc(const Event& event) {

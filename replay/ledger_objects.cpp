@@ -185,8 +185,10 @@ void Ledger::tap_segment(const Event& event) {
         segment->stream = event.stream();
         segment->pool = event.pool();
         segment->tap_known = true;
+        account(*segment, false);
         if (segment->device < 0) segment->device = event.device;
-        set_state(*segment, SegmentState::segment);
+        segment->state = SegmentState::segment;
+        account(*segment, true);
     } else if (event.size_bytes != 0 && event.address <= ~event.size_bytes) {
         Segment region;
         region.address = event.address;

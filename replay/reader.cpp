@@ -14,19 +14,6 @@
 
 namespace memsnap {
 
-namespace {
-
-// The vocabularies were written for these numbers.
-#define MEMSNAP_SAME_KIND(name, number, ...) static_assert(static_cast<int>(wire::Kind::name) == number);
-MEMSNAP_KINDS(MEMSNAP_SAME_KIND)
-#define MEMSNAP_SAME_OP(name, number, ...) static_assert(static_cast<int>(wire::Op::name) == number);
-MEMSNAP_OPS(MEMSNAP_SAME_OP)
-#define MEMSNAP_SAME_OBJECT(name, number, ...) static_assert(static_cast<int>(wire::Object::name) == number);
-MEMSNAP_OBJECTS(MEMSNAP_SAME_OBJECT)
-static_assert(kNoTicket == wire::kNoTicket && kDeviceCapacity == wire::kDeviceCapacity);
-
-}  // namespace
-
 Result<Capture> Capture::read(const std::string& path) {
     auto file = RingFile::open(path);
     if (!file) return failure(std::move(file.error()));
@@ -122,11 +109,18 @@ bool Reader::read_ring(StreamLayout& layout) {
         return fail(ErrorCode::io, "memory", fmt::format("no memory for a copy of {} records", used),
                     std::nullopt, "replay on a machine with more memory");
     }
+    const uint64_t ring_offset_bytes = area(wire::AreaId::ring).offset_bytes;
     for (uint64_t slot = 0; slot < used; slot += kChunk_records) {
+        // The copy of a hole is left untouched, so that it takes no memory.
+        const uint64_t data_offset_bytes =
+            capture_.file_.next_data(ring_offset_bytes + slot * sizeof(wire::Record));
+        slot =
+            (data_offset_bytes - ring_offset_bytes) / sizeof(wire::Record) / kChunk_records * kChunk_records;
+        if (slot >= used) break;
         const uint64_t count = std::min(kChunk_records, used - slot);
         const auto chunk =
             capture_.ring_.bytes().subspan(slot * sizeof(wire::Record), count * sizeof(wire::Record));
-        if (!copy(area(wire::AreaId::ring).offset_bytes + slot * sizeof(wire::Record), chunk)) return false;
+        if (!copy(ring_offset_bytes + slot * sizeof(wire::Record), chunk)) return false;
         for (uint64_t at = slot; at < slot + count; ++at) {
             if (!accept_record(layout, at)) return false;
         }

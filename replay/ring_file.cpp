@@ -69,6 +69,16 @@ Result<void> RingFile::read(uint64_t offset_bytes, std::span<std::byte> into) co
     return {};
 }
 
+uint64_t RingFile::next_data(uint64_t offset_bytes) const {
+    const off_t found = ::lseek(descriptor_, static_cast<off_t>(offset_bytes), SEEK_DATA);
+    if (found >= 0) return static_cast<uint64_t>(found);
+    // A hole up to the end; but one that came of truncation is for read() to report.
+    struct stat status;
+    const bool whole = errno == ENXIO && ::fstat(descriptor_, &status) == 0 &&
+                       static_cast<uint64_t>(status.st_size) >= size_bytes_;
+    return whole ? size_bytes_ : offset_bytes;
+}
+
 Pages::Pages(size_t size_bytes) {
     if (size_bytes == 0) return;
     void* const mapped = ::mmap(nullptr, size_bytes, PROT_READ | PROT_WRITE,

@@ -23,6 +23,9 @@ class RingFile {
     const std::string& path() const { return path_; }
     uint64_t size_bytes() const { return size_bytes_; }
     Result<void> read(uint64_t offset_bytes, std::span<std::byte> into) const;
+    // Where the first bytes from the offset on lie that are not a hole of the file; the offset itself where
+    // the file system cannot tell.
+    uint64_t next_data(uint64_t offset_bytes) const;
 
   private:
     RingFile(std::string path, int descriptor, uint64_t size_bytes);

@@ -32,8 +32,8 @@
     X(cudaMallocAsync, 11, allocates, async) X(cudaMallocFromPoolAsync, 12, allocates, async)   \
     X(cudaIpcOpenMemHandle, 13, allocates, import)                                              \
     X(cudaImportExternalMemory, 14, allocates, import)                                          \
-    X(cudaExternalMemoryGetMappedBuffer, 15, other, none)                                       \
-    X(cudaExternalMemoryGetMappedMipmappedArray, 16, other, none)                               \
+    X(cudaExternalMemoryGetMappedBuffer, 15, allocates, import)                                 \
+    X(cudaExternalMemoryGetMappedMipmappedArray, 16, allocates, array)                          \
     X(cudaMemPoolCreate, 17, allocates, pool)                                                   \
     X(cudaMemPoolImportFromShareableHandle, 18, allocates, pool)                                \
     X(cudaMemPoolImportPointer, 19, allocates, import)                                          \

@@ -78,6 +78,7 @@ class Builder {
             return true;
         });
         if (!take_table()) return std::unexpected(*problem_);
+        redo_deaths();
         redo_births();
         add_freed();
         if (problem_) return std::unexpected(*problem_);
@@ -214,13 +215,23 @@ class Builder {
             objects_.push_back(entry);
             return true;
         }
-        uint64_t death = kNoTicket;
-        source_.events.for_each(birth, end_, [&](const Event& later) {
-            if (is_death(later) && later.birth_ticket() == birth) death = later.ticket;
+        if (is_birth(event)) dead_.emplace(birth, kNoTicket);
+        return true;
+    }
+
+    // Entries of objects that were born in the window and freed in it.
+    void redo_deaths() {
+        if (dead_.empty()) return;
+        source_.events.for_each([&](const Event& event) {
+            if (!is_death(event) || event.birth_ticket() >= event.ticket) return true;
+            const auto found = dead_.find(event.birth_ticket());
+            if (found != dead_.end()) found->second = event.ticket;
             return true;
         });
-        redo_death(entry, death);
-        return true;
+        for (const LiveObject& entry : source_.table) {
+            const auto found = dead_.find(entry.birth_ticket);
+            if (found != dead_.end()) redo_death(entry, found->second);
+        }
     }
 
     void redo_death(const LiveObject& entry, uint64_t death) {
@@ -281,8 +292,9 @@ class Builder {
     WindowSource source_;
     uint64_t begin_;
     uint64_t end_;
-    std::vector<uint64_t> born_;                 // a bit a ticket: born in the window and not freed in it
-    std::unordered_map<uint64_t, Freed> freed_;  // born before the window and freed in it, by birth
+    std::vector<uint64_t> born_;                   // a bit a ticket: born in the window and not freed in it
+    std::unordered_map<uint64_t, Freed> freed_;    // born before the window and freed in it, by birth
+    std::unordered_map<uint64_t, uint64_t> dead_;  // deaths by birth, of entries born and freed in the window
     std::unordered_map<uint16_t, uint32_t> lag_;
     std::vector<LiveObject> objects_;
     std::optional<uint32_t> first_step_;

@@ -178,3 +178,20 @@ TEST_CASE("the same request served within the last five steps is the counterfact
     CHECK(job(50));
     CHECK_FALSE(job(51));
 }
+
+TEST_CASE("blocks of no size, tolerated at a late start, count as events of the loop they lie in") {
+    RingWriter ring;
+    ring.header().start_mode = wire::StartMode::late;
+    ring.segment(place(0), 900 * kUnit);
+    for (uint64_t beat = 0; beat < 20; ++beat) {
+        ring.site = 11;
+        ring.block_alloc(place(0), 5 * kUnit);
+        ring.block_free(place(0));
+        ring.site = 12;
+        ring.block_alloc(place(100 + beat), 0);
+        ring.block_alloc(place(200 + beat), 0);
+    }
+    oom(ring, 950, 20);
+    CHECK(incident_of(ring).evidence.growth.basis == GrowthBasis::uncertified);
+    CHECK(incident_of(ring).evidence.growth.boundary_count == 16);
+}

@@ -2,6 +2,7 @@
 //
 // Segments, mappings, handles and the memory of other libraries.
 #include <cstring>
+#include <utility>
 
 #include "catch.h"
 #include "ring_fixture.h"
@@ -233,4 +234,59 @@ TEST_CASE("segments that only the torch tap saw are segments, with stream and po
     record.kind = wire::Kind::tap_segment_free;
     ring.record(record);
     CHECK(segments_of(*replayed(ring).ledger).empty());
+}
+
+TEST_CASE("a candidate that was freed is settled no more") {
+    RingWriter ring;
+    ring.segment(kBase, 20 * kMiB);
+    ring.segment(kBase + 100 * kMiB, 20 * kMiB);
+    ring.call_free(Call::cudaFree, kBase + 100 * kMiB);
+    ring.block_alloc(kBase + 200 * kMiB, kMiB);  // in no segment: only its report tells
+    const Replayed result = replayed(ring);
+    CHECK(segments_of(*result.ledger) == "0+20:segment ");
+    CHECK(result.ledger->device(0).candidate_bytes == 0);
+}
+
+TEST_CASE("a segment of an unknown device is its device's once the torch tap tells") {
+    RingWriter ring;
+    ring.torch_call(Call::cudaMalloc, kBase, 20 * kMiB, -1);
+    wire::Record record = {};
+    record.kind = wire::Kind::tap_segment_alloc;
+    record.address = kBase;
+    record.size = 20 * kMiB;
+    ring.record(record);
+    const Replayed result = replayed(ring);
+    CHECK(segments_of(*result.ledger) == "0+20:segment ");
+    CHECK(result.ledger->device(0).segment_bytes == 20 * kMiB);
+    CHECK(result.ledger->device(0).candidate_bytes == 0);
+}
+
+TEST_CASE("mappings of external memory are imported objects: known, and not this process's bytes") {
+    constexpr std::pair<Call, wire::Object> kMappings[] = {
+        {Call::cudaExternalMemoryGetMappedBuffer, wire::Object::import},
+        {Call::cudaExternalMemoryGetMappedMipmappedArray, wire::Object::array}};
+    RingWriter ring;
+    for (const auto& [op, object] : kMappings) {
+        wire::Record record = {};
+        record.kind = wire::Kind::ok;
+        record.op = op;
+        record.flags = wire::kFlagImported;
+        record.address = kBase + ring.header().head * kMiB;
+        record.size = kMiB;
+        wire::LiveEntry entry = {};
+        entry.birth_ticket = ring.record(record);
+        entry.object = object;
+        entry.op = op;
+        entry.flags = record.flags;
+        entry.address = record.address;
+        entry.size = record.size;
+        entry.state = ring.header().head << 1 | 1;
+        RingWriter::seal(entry);
+        ring.table().push_back(entry);
+    }
+    const Replayed result = replayed(ring);
+    REQUIRE(!result.error);
+    CHECK(result.ledger->object_count() == 2);
+    CHECK(result.tolerated(Rule::object_end) == 0);
+    CHECK(foreign_bytes(*result.ledger) == 0);
 }

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Which records are accepted: the commit rule, laps, gaps, files copied while they are written.
+#include <algorithm>
+#include <fstream>
+#include <span>
+
 #include "catch.h"
+#include "ring_file.h"
 #include "ring_fixture.h"
 
 using namespace memsnap;
@@ -200,4 +205,52 @@ TEST_CASE("boundaries are read with their units, unknown device-free is empty") 
     CHECK(!capture->boundaries[0].device_free_bytes);
     CHECK(capture->boundaries[0].free_age_counter == 2 << 20);
     CHECK(capture->boundaries[0].family == BoundaryFamily::step);
+}
+
+TEST_CASE("holes of a sparse file are gaps, and what lies behind them is read") {
+    RingWriterOptions options;
+    options.ring_records = 1 << 16;
+    RingWriter ring(options);
+    ring.step(1);
+    ring.header().head += 50000;
+    const uint64_t last = ring.step(2);
+    const std::vector<std::byte>& bytes = ring.bytes();
+    const Folder folder;
+    const std::string path = folder.file("sparse.bin");
+    std::ofstream file(path, std::ios::binary);
+    constexpr size_t kPage_bytes = 4096;
+    for (size_t at = 0; at < bytes.size(); at += kPage_bytes) {
+        const auto page = std::span(bytes).subspan(at, std::min(kPage_bytes, bytes.size() - at));
+        if (std::ranges::all_of(page, [](std::byte byte) { return byte == std::byte{0}; })) continue;
+        file.seekp(static_cast<std::streamoff>(at));
+        file.write(reinterpret_cast<const char*>(page.data()), static_cast<std::streamsize>(page.size()));
+    }
+    file.close();
+    std::filesystem::resize_file(path, bytes.size());
+    const auto capture = Capture::read(path);
+    REQUIRE(capture);
+    CHECK(capture->window.facts.accepted_count == 2);
+    CHECK(capture->window.facts.missing_count == 50000);
+    CHECK(capture->window.events.accepted(last));
+}
+
+TEST_CASE("the next data of a file is never before the offset, nor behind the data") {
+    const Folder folder;
+    const std::string path = folder.file("holes.bin");
+    constexpr uint64_t kData_bytes = 8 * kMiB;
+    std::ofstream file(path, std::ios::binary);
+    file.seekp(kData_bytes);
+    file << "data";
+    file.close();
+    std::filesystem::resize_file(path, 2 * kData_bytes);
+    const auto holes = RingFile::open(path);
+    REQUIRE(holes);
+    for (const uint64_t offset_bytes : {uint64_t{0}, kMiB, kData_bytes}) {
+        CHECK(holes->next_data(offset_bytes) >= offset_bytes);
+        CHECK(holes->next_data(offset_bytes) <= kData_bytes);
+    }
+    CHECK(holes->next_data(kData_bytes + kMiB) >= kData_bytes + kMiB);
+    CHECK(holes->next_data(kData_bytes + kMiB) <= 2 * kData_bytes);
+    std::filesystem::resize_file(path, kData_bytes);  // cut short: reading it must say so
+    CHECK(holes->next_data(kData_bytes) == kData_bytes);
 }

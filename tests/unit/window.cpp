@@ -206,3 +206,27 @@ TEST_CASE(
     too_new.birth_ticket = capture->window.events.end_ticket();
     CHECK(built(1, {too_new}));
 }
+
+TEST_CASE("an entry whose birth was captured into a graph is no object of the window") {
+    RingWriter ring;
+    wire::Record captured = {};
+    captured.kind = wire::Kind::ok;
+    captured.op = wire::Op::cudaGraphAddMemAllocNode;
+    captured.flags = wire::kFlagCapturing;
+    captured.address = kBase;
+    captured.size = kMiB;
+    const uint64_t birth = ring.record(captured);
+    wire::LiveEntry entry = {};
+    entry.object = wire::Object::graph_node;
+    entry.op = captured.op;
+    entry.address = kBase;
+    entry.size = kMiB;
+    entry.birth_ticket = birth;
+    entry.state = ring.header().head << 1 | 1;
+    RingWriter::seal(entry);
+    ring.table().push_back(entry);
+    const Replayed result = replayed(ring);
+    REQUIRE(!result.error);
+    CHECK(object_born_at(result.capture->window, birth) == nullptr);
+    CHECK(result.capture->window.facts.redone_count == 0);
+}
