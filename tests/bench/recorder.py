@@ -12,7 +12,7 @@ import tempfile
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
 WORKER = pathlib.Path(__file__).with_name("recorder_worker.py")
-ROUNDS = 5
+ROUNDS = 4
 PAIRS = 50_000
 MODES = {"off": ("off", False), "torch history": ("history", False), "memsnap": ("off", True)}
 

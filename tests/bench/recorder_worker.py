@@ -7,7 +7,6 @@ Usage: recorder_worker.py MODE PAIRS. MODE is what records besides memsnap (whic
 
 import json
 import sys
-import threading
 import time
 
 import torch
@@ -31,16 +30,6 @@ def best_ns_per_pair(count: int) -> float:
     return best
 
 
-def two_threads_ns_per_pair(count: int) -> float:
-    threads = [threading.Thread(target=pairs, args=(count,)) for _ in range(2)]
-    start = time.process_time_ns()
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return (time.process_time_ns() - start) / (2 * count)
-
-
 def main() -> None:
     mode, count = sys.argv[1], int(sys.argv[2])
     torch.empty(BLOCK_BYTES, device="cuda")
@@ -48,10 +37,7 @@ def main() -> None:
         torch.cuda.memory._record_memory_history(enabled="all", context=None, max_entries=100_000)
     first_lap = best_ns_per_pair(count // REPEATS)
     pairs(1_200_000 if mode == "off" else 100_000)  # past the first lap of a default ring
-    json.dump(
-        {"first lap": first_lap, "one thread": best_ns_per_pair(count), "two threads": two_threads_ns_per_pair(count)},
-        sys.stdout,
-    )
+    json.dump({"first lap": first_lap, "steady": best_ns_per_pair(count)}, sys.stdout)
 
 
 if __name__ == "__main__":
