@@ -7,6 +7,8 @@
 #include <sys/auxv.h>
 #include <sys/mman.h>
 
+#include <initializer_list>
+
 #include "anchors.h"
 #include "elf_lookup.h"
 #include "notice.h"

@@ -175,7 +175,10 @@ class Builder {
         for (LiveObject& entry : source_.table) {
             const uint64_t birth = entry.birth_ticket;
             if (birth >= end_) break;  // newer than the head that was read
-            if (birth == previous) return fail(Rule::table_duplicate, birth);
+            if (birth == previous) {
+                if (!fail(Rule::table_duplicate, birth)) return false;
+                continue;  // explained by a declared loss: the entries after it still count
+            }
             previous = birth;
             entry.birth_known = true;
             entry.live_at_end = true;
