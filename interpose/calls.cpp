@@ -110,7 +110,6 @@ void record_failure(const Call& call, PendingCall& pending, int result) {
         pending.state->operation.describe(summary);
         recorder.ring.commit(summary);
     }
-    std::atomic_ref<uint32_t>(recorder.header->failure_count).fetch_add(1, std::memory_order_relaxed);
     write_keyframe(recorder, record, pending.state);
     if (pending.state != nullptr) pending.state->operation.restart();
     announce_failure();

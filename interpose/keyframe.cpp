@@ -13,7 +13,8 @@ constexpr uint64_t kPause_ns = 1'000'000'000;
 // written.
 uint32_t claim_slot(Recorder& recorder) {
     uint64_t now_ns = read_monotonic_ns();
-    uint32_t failure = recorder.failure_count.fetch_add(1, std::memory_order_relaxed);
+    uint32_t failure =
+        std::atomic_ref<uint32_t>(recorder.header->failure_count).fetch_add(1, std::memory_order_relaxed);
     uint32_t slot = failure;
     if (failure >= 2) {
         uint64_t last_ns = recorder.last_keyframe_ns.load(std::memory_order_relaxed);

@@ -9,7 +9,8 @@
 
 namespace memsnap::recorder {
 
-// `failure` is committed; `state` is that of the failing thread, null when it is unlisted.
+// Counts the failure, and keeps it where the rules of keyframes allow. `failure` is committed; `state` is
+// that of the failing thread, null when it is unlisted.
 void write_keyframe(Recorder& recorder, const wire::Record& failure, const ThreadState* state);
 
 }  // namespace memsnap::recorder

@@ -47,7 +47,6 @@ struct Recorder {
     DeviceState devices[wire::kDeviceCapacity];
 
     std::atomic<uint64_t> anchor_count;
-    std::atomic<uint32_t> failure_count;  // failures that asked for a keyframe
     std::atomic<uint32_t> late_keyframe_count;
     std::atomic<uint64_t> last_keyframe_ns;
     std::atomic<uint32_t> keyframe_busy[wire::kKeyframeSlots];

@@ -84,7 +84,6 @@ void record_out_of_memory(uint16_t library, int64_t size, uint64_t allocated_byt
     event.set_totals(allocated_bytes, reserved_bytes);
     event.size = static_cast<uint64_t>(size);
     wire::Record failure = recorder.ring.commit(event).unpack();
-    std::atomic_ref<uint32_t>(recorder.header->failure_count).fetch_add(1, std::memory_order_relaxed);
     write_keyframe(recorder, failure, context.state);
     if (context.state != nullptr) context.state->operation.restart();
     announce_failure();
