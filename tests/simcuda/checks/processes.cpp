@@ -167,18 +167,32 @@ TEST_CASE("an IPC handle names one allocation: not this process' own, not freed 
     CHECK(cudaIpcGetMemHandle(&handle, &opened) == cudaErrorInvalidValue);
 }
 
-TEST_CASE("physical memory passed as a descriptor is charged once, until its last holder lets go") {
-    const FreshDevices fresh;
-    REQUIRE(cudaFree(nullptr) == cudaSuccess);
+namespace {
+
+struct ShareableMemory {
+    CUmemGenericAllocationHandle handle = 0;
+    int descriptor = -1;
+};
+
+// Physical memory of device 0 and a descriptor of it that another process can import.
+ShareableMemory shareable_memory(uint64_t size_bytes) {
     CUmemAllocationProp properties{};
     properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
     properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
     properties.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
-    CUmemGenericAllocationHandle handle = 0;
-    int descriptor = -1;
-    REQUIRE(cuMemCreate(&handle, 20 * kMiB, &properties, 0) == CUDA_SUCCESS);
-    REQUIRE(cuMemExportToShareableHandle(&descriptor, handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0) ==
-            CUDA_SUCCESS);
+    ShareableMemory memory;
+    REQUIRE(cuMemCreate(&memory.handle, size_bytes, &properties, 0) == CUDA_SUCCESS);
+    REQUIRE(cuMemExportToShareableHandle(&memory.descriptor, memory.handle,
+                                         CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0) == CUDA_SUCCESS);
+    return memory;
+}
+
+}  // namespace
+
+TEST_CASE("physical memory passed as a descriptor is charged once, until its last holder lets go") {
+    const FreshDevices fresh;
+    REQUIRE(cudaFree(nullptr) == cudaSuccess);
+    const auto [handle, descriptor] = shareable_memory(20 * kMiB);
     const int inherited = dup(descriptor);  // without close-on-exec, as after passing it over a socket
     const uint64_t after_both = kTotalBytes - 2 * kContextBytes;
     {
@@ -200,15 +214,7 @@ TEST_CASE("physical memory passed as a descriptor is charged once, until its las
 TEST_CASE("shared physical memory outlives the exporter and dies with the last importer") {
     const FreshDevices fresh;
     REQUIRE(cudaFree(nullptr) == cudaSuccess);
-    CUmemAllocationProp properties{};
-    properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
-    properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
-    properties.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
-    CUmemGenericAllocationHandle handle = 0;
-    int descriptor = -1;
-    REQUIRE(cuMemCreate(&handle, 20 * kMiB, &properties, 0) == CUDA_SUCCESS);
-    REQUIRE(cuMemExportToShareableHandle(&descriptor, handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0) ==
-            CUDA_SUCCESS);
+    const auto [handle, descriptor] = shareable_memory(20 * kMiB);
     const int inherited = dup(descriptor);
     PeerProcess peer;
     REQUIRE(peer.ask("import " + text(static_cast<uint64_t>(inherited))).result == CUDA_SUCCESS);
