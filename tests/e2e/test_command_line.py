@@ -57,10 +57,24 @@ def test_help_lists_the_options_and_every_exit_code(bench):
         assert word in replay.stdout
 
 
-@pytest.mark.parametrize("arguments", [["--nonsense"], ["dump", "--nonsense"], ["--json"], ["--device", "many"], ["one.bin", "two.bin"], ["dump", "--header", "--state"]])
+@pytest.mark.parametrize("arguments", [["--nonsense"], ["dump", "--nonsense"], ["--json"], ["--device", "many"], ["one.bin", "two.bin"], ["dump", "--header", "--state"], [""], ["--json", ""], ["--at", "-1"], ["--at", "99999999999999999999"]])
 def test_a_usage_error_exits_with_2_and_says_what_is_wrong(bench, arguments):
     replay = bench.replay(*arguments)
     assert replay.code == 2 and replay.stderr != "" and replay.stdout == ""
+
+
+def test_a_device_without_a_failure_is_told_from_one_that_was_never_recorded(module_bench, failed):
+    never = module_bench.replay(failed, "--device", "5")
+    assert never.code == 2 and "nothing was recorded of device 5" in never.stderr
+
+
+def test_a_failure_whose_records_are_gone_is_not_called_no_failure(module_bench, failed):
+    gone = module_bench.folder / "gone.bin"
+    ring = failed.read_bytes()
+    gone.write_bytes(ring[:65536] + bytes(len(ring) - 65536))
+    replay = module_bench.replay(gone)
+    gone.unlink()
+    assert replay.code == 11 and "NO FAILURE" not in replay.stdout and "FAILURE LOST" in replay.stdout
 
 
 def test_without_an_argument_an_empty_folder_is_a_usage_error(bench):

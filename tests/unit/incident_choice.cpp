@@ -66,6 +66,24 @@ TEST_CASE("of a chain of OOMs the first is the incident") {
     CHECK(incident.failure.event.ticket == first);
 }
 
+TEST_CASE("a chain whose last failure nothing follows is fatal, though a success covers its first") {
+    RingWriter ring = job();
+    const uint64_t first = oom(ring, kRequest_MiB, 20);
+    oom(ring, 2 * kRequest_MiB, 20);
+    ring.block_alloc(place(100), kRequest_MiB * kUnit);
+    const Incident incident = incident_of(ring);
+    CHECK(incident.failure.event.ticket == first);
+    CHECK(incident.evidence.fatal);
+}
+
+TEST_CASE("a job that ended with status 0 survived every failure, whatever it did next") {
+    RingWriter ring = job();
+    oom(ring, kRequest_MiB, 20);
+    ring.block_free(place(0));
+    ring.exit(0);
+    CHECK(incident_of(ring).evidence.survived);
+}
+
 TEST_CASE("a later chain that nothing follows is chosen before an earlier one that was caught") {
     RingWriter ring = job();
     oom(ring, kRequest_MiB, 20);
@@ -126,15 +144,16 @@ TEST_CASE("a library's refusal is an incident unless it was served later or the 
     CHECK(ended.listed.empty());
     REQUIRE(ended.near_misses.size() == 1);
     CHECK(ended.near_misses[0].kind == NearMiss::Kind::probe);
-    const auto served = [](uint16_t library) {
-        return [library](RingWriter& ring) {
+    const auto served = [](uint16_t library, wire::Op op) {
+        return [library, op](RingWriter& ring) {
             ring.library_entry(4, wire::LibraryRole::unknown);
             ring.library = library;
-            ring.foreign_call(wire::Op::cudaMalloc, place(5000), kUnit);
+            ring.foreign_call(op, place(5000), kUnit);
         };
     };
-    CHECK(after_refusal(served(3)).listed.empty());
-    CHECK(after_refusal(served(4)).listed.size() == 1);
+    CHECK(after_refusal(served(3, wire::Op::cudaMalloc)).listed.empty());
+    CHECK(after_refusal(served(4, wire::Op::cudaMalloc)).listed.size() == 1);
+    CHECK(after_refusal(served(3, wire::Op::cudaMallocHost)).listed.size() == 1);  // no device memory
 }
 
 TEST_CASE("a refusal for another reason than memory is no failure") {
