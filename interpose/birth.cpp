@@ -13,7 +13,7 @@ void note_table_full(Recorder& recorder, uint64_t ticket) {
 Event birth_beside_death(const wire::LiveEntry& entry, const Event& death) {
     Event birth;
     birth.kind = wire::Kind::birth;
-    birth.flags = entry.flags;
+    birth.flags = entry.flags & static_cast<uint8_t>(~wire::kFlagTotals);  // the tail holds step and phase
     birth.thread = death.thread;
     birth.time = entry.birth_time;
     birth.address = entry.address;

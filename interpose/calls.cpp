@@ -134,7 +134,8 @@ void record_success(const Call& call, PendingCall& pending) {
 void record_observation(const Call& call, PendingCall& pending, int result) {
     Recorder& recorder = *pending.recorder;
     settle_device(call, pending);
-    // What another library asks is no part of the operation that PyTorch's allocator may be in.
+    // What another library asks is no part of the operation that PyTorch's allocator may be in, and no later
+    // failure of its own may take the answer for one seen at that failure.
     if ((pending.flags & wire::kFlagFromTorch) == 0 && pending.state != nullptr)
         pending.state->operation.restart();
     Event event = make_event(call, pending, wire::Kind::mem_info);
@@ -149,7 +150,9 @@ void record_observation(const Call& call, PendingCall& pending, int result) {
         event.set_totals(recorder.devices[device].allocated_bytes.load(std::memory_order_relaxed),
                          recorder.devices[device].reserved_bytes.load(std::memory_order_relaxed));
     }
-    pin_observation(recorder, event, commit(call, pending, event));
+    PackedRecord record = recorder.ring.commit(event);
+    if ((pending.flags & wire::kFlagFromTorch) != 0) keep(pending, record.unpack(), false);
+    pin_observation(recorder, event, record);
 }
 
 // Whether this thread is inside another recorded call. Stacks grow down: an outer call's frame lies above

@@ -114,7 +114,10 @@ void out_of_memory(long) {
 
 void foreign_out_of_memory(long) {
     void* pointer = nullptr;
+    size_t free_bytes = 0;
+    size_t total_bytes = 0;
     cudaMalloc(&pointer, 1024);
+    cudaMemGetInfo(&free_bytes, &total_bytes);
     cudaMalloc(&pointer, 4096 * kMebibyte);
 }
 

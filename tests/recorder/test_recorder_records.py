@@ -3,9 +3,9 @@
 
 import pytest
 
-from recorded import (BIRTH_FOLLOWS, BLIND, BLOCK_ALLOC, BLOCK_FREE, BLOCK_OOM, BUILD, CU_MEM_CREATE, CU_MEM_MAP, CU_MEM_RELEASE,
+from recorded import (BIRTH, BIRTH_FOLLOWS, BLIND, BLOCK_ALLOC, BLOCK_FREE, BLOCK_OOM, BUILD, CU_MEM_CREATE, CU_MEM_MAP, CU_MEM_RELEASE,
                       CU_MEM_RETAIN, CU_MEM_UNMAP, CUDA_FREE, CUDA_MALLOC, FAIL, FREE, FREE_FAIL, FROM_TORCH, KEYFRAME,
-                      MEM_INFO, NO_TICKET, OK, OPERATION, TRY, kinds, records_of)
+                      MEM_INFO, NO_TICKET, OK, OPERATION, TOTALS, TRY, kinds, records_of)
 
 MEBIBYTE = 1 << 20
 
@@ -94,10 +94,10 @@ def test_a_keyframe_holds_the_failure_its_operation_the_table_and_the_last_recor
     assert ring["keyframes"][1:] == [None, None, None]
 
 
-def test_a_failed_foreign_request_is_a_failure_of_its_own(record):
+def test_a_failed_foreign_request_is_a_failure_of_its_own_without_an_earlier_observation(record):
     ring = record("foreign_oom").ring()
-    assert kinds(ring) == [TRY, OK, TRY, FAIL, OPERATION, KEYFRAME]
-    failed, operation = ring["records"][3:5]
+    assert kinds(ring) == [TRY, OK, MEM_INFO, TRY, FAIL, OPERATION, KEYFRAME]
+    failed, operation = ring["records"][4:6]
     assert (operation["link"], operation["size"], operation["extra"]) == (failed["ticket"], 4096 * MEBIBYTE, NO_TICKET)
     assert ring["keyframes"][0]["failure"] == failed
     assert ring["header"]["failure_count"] == 1
@@ -144,6 +144,8 @@ def test_many_laps_keep_what_is_live_and_every_free_leads_to_its_birth(record):
     assert len(ring["live"]) == 25 + 20 + 21 + 22 + 23
     old = [one for one in records_of(ring, BLOCK_FREE) if one["size"] == MEBIBYTE]
     assert len(old) == 25 and all(one["flags"] & BIRTH_FOLLOWS for one in old)
+    beside = records_of(ring, BIRTH)
+    assert len(beside) >= 25 and all((one["flags"] & TOTALS, one["extra"], one["extra16"]) == (0, 0, 0) for one in beside)  # no step, no phase
 
 
 def test_a_full_table_is_declared_and_the_job_goes_on(record):
