@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the ring holds and lacks, where it was made, and the dictionary. Rule: words of closed lists and
+// numbers only.
+#include <fmt/format.h>
+
+#include "case.h"
+#include "clock.h"
+
+namespace oracle {
+namespace {
+
+Json library_version(u32 version) {
+    if (version == 0) return {};
+    return fmt::format("{}.{}.{}", version / 10000, version / 100 % 100, version % 100);
+}
+Json cuda_version(u32 version) {
+    if (version == 0) return {};
+    return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
+}
+Json unless(Int value, Int absent) {
+    return value == absent ? Json() : Json(value);
+}
+
+Json::Array declared_losses(const File& file) {
+    const auto& header = file.header;
+    Json::Array losses;
+    auto add = [&](bool declared, const char* word) {
+        if (declared) losses.emplace_back(word);
+    };
+    add(file.missing_count != 0, "records_missing");
+    add(header.counters[kLost] != 0, "events_lost");
+    add(header.counters[kLapped] != 0, "events_lapped");
+    add(header.start_mode != 0, "late_start");
+    add(header.incomplete_from != 0 || header.counters[kTableFull] != 0, "table_incomplete");
+    add(file.copied_while_written, "copied_while_written");
+    add(header.arm_state != 0, "recording_dormant");
+    add(file.unknown_kind_count != 0, "kinds_unknown");
+    return losses;
+}
+
+std::string arm_word(u32 state) {
+    return state == 0 ? "recording" : state == 1 ? "cold" : "standby";
+}
+
+}  // namespace
+
+Json capture_of(const Case& c) {
+    const auto& file = c.file;
+    const auto& header = file.header;
+    Json::Object tolerated;
+    for (const auto& [rule, count] : c.tolerated)
+        tolerated.emplace(rule, count);
+    std::string seen = !c.incident ? "none" : c.incident->in_keyframe ? "keyframe" : "window";
+    return Json::Object{
+        {"ring_capacity_records", header.areas[kRing].entry_count},
+        {"first_ticket", file.begin},
+        {"end_ticket", file.end},
+        {"recorded_count", header.head},
+        {"missing_count", file.missing_count},
+        {"torn_count", file.torn_count},
+        {"unknown_kind_count", file.unknown_kind_count},
+        {"lost_count", header.counters[kLost]},
+        {"lapped_count", header.counters[kLapped]},
+        {"blind_count", header.counters[kBlindCalls]},
+        {"table_full_count", header.counters[kTableFull]},
+        {"boundary_stride", header.boundary_stride},
+        {"start_mode", header.start_mode == 0 ? "from_birth" : "late"},
+        {"arm_state", arm_word(header.arm_state)},
+        {"exit_seen", header.exit_mark != 0},
+        {"exit_status", header.exit_mark != 0 ? Json(header.exit_status) : Json()},
+        {"failure_seen_in", seen},
+        {"uncertain", declared_losses(file)},
+        {"tolerated", std::move(tolerated)},
+    };
+}
+
+Json environment_of(const Case& c, Dictionary& dictionary) {
+    const auto& header = c.file.header;
+    u32 flags = header.allocator_flags;
+    Json::Object allocator{
+        {"known", (flags & 1U) != 0},
+        {"backend", header.async_backend() ? "async" : "native"},
+        {"expandable_segments", (flags & 2U) != 0},
+        {"caching_disabled", header.caching_disabled()},
+        {"max_split_size_bytes", unless(header.max_split_size, 0)},
+        {"gc_threshold_permille", unless(header.gc_threshold_permille, 0)},
+        {"roundup_power2_divisions", unless(header.roundup_power2_divisions, 0)},
+        {"unknown_option_count", header.unknown_option_count},
+    };
+    u64 until = c.incident ? c.incident->failed.event.ticket : kNoTicket;
+    std::map<u64, Int> last;
+    for (const auto& event : c.looked_at().recording.events) {
+        if (event.kind != kNote || event.ticket >= until) continue;
+        last[dictionary.dimensions.of(event.link)] = static_cast<std::int64_t>(event.size);
+    }
+    Json::Array dimensions;
+    for (const auto& [ordinal, value] : last)
+        dimensions.emplace_back(Json::Object{{"dimension", ordinal}, {"value", value}});
+    return Json::Object{
+        {"torch_version", library_version(header.torch_version)},
+        {"recorder_version", library_version(header.recorder_version)},
+        {"cuda_runtime_version", cuda_version(header.cudart_version)},
+        {"cuda_driver_version", cuda_version(header.driver_version)},
+        {"world_size", unless(header.world_size, -1)},
+        {"rank", unless(header.rank, -1)},
+        {"allocator", std::move(allocator)},
+        {"dimensions", std::move(dimensions)},
+    };
+}
+
+Json dictionary_of(const Case& c, const Dictionary& dictionary) {
+    const auto& header = c.file.header;
+    Json::Array sites, phases, libraries, dimensions;
+    u64 ordinal = 0;
+    for (const auto& [stack, size] : dictionary.sites.keys()) {
+        ++ordinal;
+        if (stack != 0)
+            sites.emplace_back(Json::Object{{"site", ordinal}, {"token", token(header, "site", stack)}});
+    }
+    ordinal = 0;
+    for (auto phase : dictionary.phases.keys()) {
+        ++ordinal;
+        phases.emplace_back(
+            Json::Object{{"phase", ordinal}, {"token", token(header, "phase", phase)}, {"word", Json()}});
+    }
+    ordinal = 0;
+    for (auto library : dictionary.libraries.keys()) {
+        ++ordinal;
+        libraries.emplace_back(
+            Json::Object{{"library", ordinal}, {"token", token(header, "library", library)}});
+    }
+    ordinal = 0;
+    for (auto dimension : dictionary.dimensions.keys()) {
+        ++ordinal;
+        dimensions.emplace_back(
+            Json::Object{{"dimension", ordinal}, {"token", token(header, "dimension", dimension)}});
+    }
+    return Json::Object{{"sites", std::move(sites)},
+                        {"phases", std::move(phases)},
+                        {"libraries", std::move(libraries)},
+                        {"dimensions", std::move(dimensions)}};
+}
+
+Json times_of(const Case& c) {
+    const auto& events = c.file.events;
+    auto time_of = [&](const Event& event) { return Json(realtime_ns(c.file, event.time)); };
+    return Json::Object{
+        {"failure_unix_ns", c.incident ? time_of(c.incident->failed.event) : Json()},
+        {"first_record_unix_ns", events.empty() ? Json() : time_of(events.front())},
+        {"last_record_unix_ns", events.empty() ? Json() : time_of(events.back())},
+    };
+}
+
+}  // namespace oracle

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The evidence: failures, ledgers, outside bytes, growth, provenance. Rule: `null` is "not known", never 0.
+#include "case.h"
+
+namespace oracle {
+namespace {
+
+std::string call_of(const Event& event) {
+    if (event.kind == kBlockOom) return "none";
+    return std::string(call_name(event.call).value_or("none"));
+}
+
+std::string_view device_call_name(DeviceCall call) {
+    switch (call) {
+        case DeviceCall::kFailed:
+            return "failed";
+        case DeviceCall::kNoneMade:
+            return "none_made";
+        case DeviceCall::kUnknown:
+            break;
+    }
+    return "unknown";
+}
+
+std::string_view family_name(Family family) {
+    switch (family) {
+        case Family::kStep:
+            return "step";
+        case Family::kOptimizer:
+            return "optimizer";
+        case Family::kRange:
+            return "range";
+        case Family::kModule:
+            return "module";
+        case Family::kNoFamily:
+            break;
+    }
+    return "none";
+}
+
+Json failures_of(const Failures& failures) {
+    Json::Array list;
+    for (const auto& failed : failures.all) {
+        list.emplace_back(Json::Object{{"ticket", failed.event.ticket},
+                                       {"device", failed.event.device},
+                                       {"allocator", victim_name(failed.victim)},
+                                       {"request_bytes", failed.event.size},
+                                       {"chain", u64{failed.chain}},
+                                       {"followed", failed.followed}});
+    }
+    return list;
+}
+
+Json near_misses_of(const Failures& failures) {
+    Json::Array list;
+    for (const auto& miss : failures.near_misses) {
+        list.emplace_back(Json::Object{{"kind", miss.probe ? "probe" : "recovered"},
+                                       {"ticket", miss.first.ticket},
+                                       {"device", miss.first.device},
+                                       {"request_bytes", miss.first.size},
+                                       {"failed_calls_count", miss.calls},
+                                       {"operation", call_of(miss.first)}});
+    }
+    return list;
+}
+
+Json failure_of(const Incident& incident) {
+    const auto& inputs = incident.inputs;
+    u64 steps = steps_ended(incident.scene.recording, incident.scene.lives, inputs.ticket);
+    return Json::Object{
+        {"device", inputs.device},
+        {"allocator", victim_name(inputs.victim)},
+        {"request_bytes", inputs.victim == Victim::kForeign ? Json() : Json(inputs.request_bytes)},
+        {"segment_request_bytes", inputs.segment_request_bytes},
+        {"device_call", device_call_name(inputs.device_call)},
+        {"operation", call_of(incident.failed.event)},
+        {"ticket", inputs.ticket},
+        {"steps_ended_count", steps},
+        {"free_observed_at_failure", inputs.free_observed_at_failure}};
+}
+
+Json growth_document(const Growth& growth) {
+    Json::Array rows;
+    for (const auto& point : growth.points.list)
+        rows.emplace_back(
+            Json::Array{point.ticket, point.active_bytes, point.reserved_bytes, point.device_free_bytes});
+    return Json::Object{
+        {"basis", basis_name(growth.points.basis)},
+        {"family", family_name(growth.points.family)},
+        {"boundary_count", u64{growth.points.list.size()}},
+        {"growing_pairs_count", u64{growth.growing_pairs}},
+        {"retained_bytes", growth.retained_bytes},
+        {"retained_is_bound", growth.retained_is_bound},
+        {"kept_since_failure_bytes", growth.kept_since_failure_bytes},
+        {"request_repeated", growth.request_repeated},
+        {"points", Json::Object{{"columns", Json::Array{"ticket", "active_bytes", "reserved_bytes",
+                                                        "device_free_bytes"}},
+                                {"rows", std::move(rows)}}}};
+}
+
+}  // namespace
+
+std::string_view victim_name(Victim victim) {
+    switch (victim) {
+        case Victim::kUncached:
+            return "pytorch_uncached";
+        case Victim::kForeign:
+            return "foreign";
+        case Victim::kPytorch:
+            break;
+    }
+    return "pytorch";
+}
+
+std::string_view basis_name(Basis basis) {
+    switch (basis) {
+        case Basis::kMarked:
+            return "marked";
+        case Basis::kCertified:
+            return "certified";
+        case Basis::kUncertified:
+            return "uncertified";
+        case Basis::kLapped:
+            return "lapped";
+        case Basis::kTooFew:
+            break;
+    }
+    return "too_few";
+}
+
+void add_ledgers(const Incident& incident, Json::Object& evidence) {
+    const auto& in = incident.inputs;
+    const auto& numbers = incident.decision.numbers;
+    std::optional<Int> outside, margin, active, slack, threshold;
+    if (numbers) {
+        active = in.active_bytes();
+        slack = in.slack_bytes();
+        threshold = numbers->threshold;
+        if (in.device_free_bytes) {
+            outside = less(less(*in.total_bytes, *in.device_free_bytes), in.reserved_bytes);
+            margin = numbers->margin;
+        }
+    }
+    struct Field {
+        const char* name;
+        std::optional<Int> value;
+        bool observed;
+    };
+    const std::array<Field, 21> ledgers{{
+        {"total_bytes", in.total_bytes, true},
+        {"device_free_bytes", in.device_free_bytes, true},
+        {"reserved_bytes", in.reserved_bytes, in.totals_observed},
+        {"allocated_bytes", in.allocated_bytes, in.totals_observed},
+        {"deferred_bytes", in.deferred_bytes, true},
+        {"cap_bytes", in.cap_bytes, true},
+        {"active_bytes", active, false},
+        {"slack_bytes", slack, false},
+        {"outside_bytes", outside, false},
+        {"margin_bytes", margin, false},
+        {"threshold_bytes", threshold, false},
+        {"largest_free_extent_bytes", in.largest_bytes, false},
+        {"largest_compatible_extent_bytes", in.largest_compatible_bytes, false},
+        {"reusable_free_bytes", in.reusable_bytes, false},
+        {"fragmented_free_bytes", in.fragmented_bytes, false},
+        {"incompatible_free_bytes", in.incompatible_bytes, false},
+        {"free_extent_bytes", in.free_extent_bytes(), false},
+        {"remappable_bytes", in.remappable_bytes, false},
+        {"releasable_bytes", in.releasable_bytes, false},
+        {"unseen_segment_bytes", in.unseen_bytes, false},
+        {"uncertainty_bytes", in.uncertainty_bytes, false},
+    }};
+    const std::array<Field, 6> outsides{{
+        {"others_bytes", in.others_bytes, true},
+        {"named_bytes", in.named_bytes, true},
+        {"named_growth_bytes", in.named_growth_bytes, false},
+        {"baseline_outside_bytes", in.baseline_outside_bytes, true},
+        {"baseline_unattributed_bytes", in.baseline_unattributed_bytes, false},
+        {"earlier_outside_bytes", in.earlier_outside_bytes, true},
+    }};
+    Json::Object provenance, ledger_values, outside_values;
+    auto add = [&](const std::string& group, Json::Object& values, const Field& field) {
+        values.emplace(field.name, field.value);
+        provenance.emplace(group + '.' + field.name, !field.value     ? "unknown"
+                                                     : field.observed ? "observed"
+                                                                      : "derived");
+    };
+    for (const auto& field : ledgers)
+        add("ledgers", ledger_values, field);
+    for (const auto& field : outsides)
+        add("outside", outside_values, field);
+    outside_values.emplace("baseline_ticket", in.baseline_ticket);
+    outside_values.emplace("holder_shares_job", incident.question.holder_shares_job);
+    provenance.emplace("failure.request_bytes", in.victim == Victim::kForeign ? "unknown" : "observed");
+    provenance.emplace("failure.segment_request_bytes", in.segment_request_observed ? "observed" : "derived");
+    evidence["ledgers"] = std::move(ledger_values);
+    evidence["outside"] = std::move(outside_values);
+    evidence["provenance"] = std::move(provenance);
+}
+
+Json evidence_of(const Case& c, Dictionary& dictionary) {
+    Json::Object evidence{
+        {"failures", failures_of(c.failures)},
+        {"near_misses", near_misses_of(c.failures)},
+        {"lost_failure_count", c.failures.lost_count},
+        {"provenance", Json::Object{}},
+        {"shapes", Json()},
+    };
+    for (const char* name : {"failure", "ledgers", "outside", "growth", "extents", "sites", "libraries",
+                             "peak", "lifetimes", "reconciliation"})
+        evidence.emplace(name, Json());
+    if (!c.incident) {
+        evidence["shapes"] = shapes_of(c, c.only_device);
+        return evidence;
+    }
+    evidence["failure"] = failure_of(*c.incident);
+    evidence["growth"] = growth_document(c.incident->growth);
+    add_ledgers(*c.incident, evidence);
+    add_blocks(*c.incident, dictionary, evidence);
+    add_history(*c.incident, evidence);
+    return evidence;
+}
+
+}  // namespace oracle

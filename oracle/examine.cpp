@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Puts a case together and writes its document. Rule: decode, live, settle, choose, gather, decide, in this
+// order.
+#include "examine.h"
+
+#include <set>
+
+namespace oracle {
+namespace {
+
+Question question_of(const Inputs& in, const Growth& growth) {
+    Question q;
+    q.victim = in.victim;
+    q.request_bytes = in.request_bytes;
+    q.segment_request_bytes = in.segment_request_bytes;
+    q.device_call = in.device_call;
+    q.total_bytes = in.total_bytes;
+    q.device_free_bytes = in.device_free_bytes;
+    q.free_observed_at_failure = in.free_observed_at_failure;
+    q.reserved_bytes = in.reserved_bytes;
+    q.active_bytes = in.active_bytes();
+    q.releasable_bytes = in.releasable_bytes;
+    q.uncertainty_bytes = in.uncertainty_bytes;
+    q.deferred_known = in.deferred_bytes.has_value();
+    q.largest_compatible_bytes = in.largest_compatible_bytes;
+    q.largest_bytes = in.largest_bytes;
+    q.fragmented_bytes = in.fragmented_bytes;
+    q.incompatible_bytes = in.incompatible_bytes;
+    q.remappable_bytes = in.remappable_bytes;
+    q.hole_release = in.hole_release;
+    q.cap_bytes = in.cap_bytes;
+    q.others_bytes = in.others_bytes;
+    q.named_bytes = in.named_bytes;
+    q.named_growth_bytes = in.named_growth_bytes;
+    q.baseline_outside_bytes = in.baseline_outside_bytes.value_or(0);
+    q.baseline_unattributed_bytes = in.baseline_unattributed_bytes.value_or(0);
+    q.earlier_outside_bytes = in.earlier_outside_bytes;
+    q.basis = growth.points.basis;
+    q.retained_bytes = growth.retained_bytes;
+    q.request_repeated = growth.request_repeated;
+    return q;
+}
+
+Incident look_at(const Case& c, std::size_t index) {
+    Incident incident;
+    incident.failed = c.failures.all[index];
+    incident.followed = c.failures.chain_is_followed(incident.failed.chain);
+    const auto* keyframe = keyframe_of(c.file, incident.failed.event.ticket);
+    incident.in_keyframe = incident.failed.only_in_keyframe;
+    if (incident.in_keyframe) {
+        incident.scene = make_scene(recording_of_keyframe(c.file, *keyframe));
+    } else {
+        incident.scene = c.ring;
+        if (keyframe != nullptr) incident.scene.recording.operation_copies = keyframe->operation;
+    }
+    incident.inputs = gather(incident.scene, incident.failed);
+    incident.growth = growth_at(incident.scene, c.failures, incident.failed, incident.inputs.direct_bytes);
+    incident.question = question_of(incident.inputs, incident.growth);
+    incident.question.expandable_segments = c.file.header.expandable_segments();
+    incident.decision = decide(incident.question);
+    return incident;
+}
+
+// The case points into itself, so it is made where it stays.
+Expected<void> make_case(Bytes ring, const Options& options, Case& c) {
+    auto file = decode(ring, options.head_after);
+    if (!file) return std::unexpected(file.error());
+    c.file = std::move(*file);
+    c.ring = make_scene(recording_of_ring(c.file));
+    auto tolerated = judge(c.file, c.ring.issues);
+    if (!tolerated) return std::unexpected(tolerated.error());
+    c.tolerated = std::move(*tolerated);
+    c.only_device = options.choice.device;
+    c.failures = find_failures(c.file, c.ring.recording);
+    if (auto index = choose_incident(c.failures, options.choice)) c.incident = look_at(c, *index);
+    return {};
+}
+
+}  // namespace
+
+Expected<Result> examine(Bytes ring, const Options& options) {
+    Case c;
+    if (auto made = make_case(ring, options, c); !made) return std::unexpected(made.error());
+    Result result;
+    Dictionary dictionary;
+    auto evidence = evidence_of(c, dictionary);
+    auto environment = environment_of(c, dictionary);
+    auto verdict = verdict_of(c);
+    auto digest = sha256_hex(evidence.canonical());
+    result.exit_code = static_cast<int>(*verdict["exit_status"].number());
+    result.times = times_of(c);
+    result.document = Json::Object{
+        {"schema", "memsnap.oracle.v1"},
+        {"capture", capture_of(c)},
+        {"environment", std::move(environment)},
+        {"dictionary", dictionary_of(c, dictionary)},
+        {"evidence", std::move(evidence)},
+        {"verdict", std::move(verdict)},
+        {"digest", Json::Object{{"algorithm", "sha256"}, {"evidence", digest}}},
+    };
+    return result;
+}
+
+Expected<std::vector<u64>> known_allocations(Bytes ring, const Options& options) {
+    Case c;
+    if (auto made = make_case(ring, options, c); !made) return std::unexpected(made.error());
+    std::set<u64> births;
+    for (const auto& life : c.ring.lives) {
+        if (life.birth != kNoTicket) births.insert(life.birth);
+    }
+    return std::vector<u64>(births.begin(), births.end());
+}
+
+}  // namespace oracle

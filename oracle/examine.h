@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The oracle's library: a ring in, its document out; a receipt and a ring in, their first difference out.
+// Rule: no file, clock or setting is touched; everything is in the arguments.
+#pragma once
+
+#include <string_view>
+
+#include "case.h"
+#include "error.h"
+#include "json.h"
+
+namespace oracle {
+
+struct Options {
+    Choice choice;
+    std::optional<u64> head_after;  ///< the head, read again after the ring was copied
+};
+
+struct Result {
+    Json document;  ///< memsnap.oracle.v1
+    Json times;
+    int exit_code = 0;  ///< 0, 10 or 11
+};
+
+Expected<Result> examine(Bytes ring, const Options& options = {});
+
+struct Difference {
+    std::string path;
+    std::string expected;  ///< by the oracle
+    std::string found;     ///< in the receipt
+};
+
+/// Nothing when the receipt says what the ring says.
+Expected<std::optional<Difference>> compare(std::string_view receipt, Bytes ring,
+                                            const Options& options = {});
+
+/// Birth tickets of every allocation the window knows, ascending.
+Expected<std::vector<u64>> known_allocations(Bytes ring, const Options& options = {});
+
+}  // namespace oracle

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Makes the state at an instant. Rule: a segment's extents are what is left and what is covered when its
+// blocks are walked by address; a live block goes before a deferred one.
+#include "extents.h"
+
+#include <unordered_map>
+
+#include "thresholds.h"
+
+namespace oracle {
+namespace {
+
+bool is_tap_seen(const Event& event) {
+    return event.kind == kTapAlloc || event.kind == kTapFreeRequested || event.kind == kTapFreeCompleted ||
+           (event.kind >= kTapSegmentAlloc && event.kind <= kTapSegmentUnmap);
+}
+
+SizeClass class_of(const Segment& segment, bool large) {
+    if (large) return SizeClass::kLarge;
+    Int size = segment.end - segment.begin;
+    if (!segment.expandable)
+        return size == thresholds::kSmallSegmentBytes ? SizeClass::kSmall : SizeClass::kLarge;
+    if (Int{segment.granule} == thresholds::kSmallSegmentBytes) return SizeClass::kSmall;
+    return Int{segment.granule} == thresholds::kLargeSegmentBytes ? SizeClass::kLarge : SizeClass::kUnknown;
+}
+
+std::vector<Segment> segments_at(const Regions& regions, int device, u64 ticket) {
+    std::vector<const Region*> found;
+    for (const auto& region : regions.all) {
+        if (region.device == device && region.alive_at(ticket) &&
+            region.status_at(ticket) == Status::kSegment)
+            found.push_back(&region);
+    }
+    std::sort(found.begin(), found.end(),
+              [](const Region* a, const Region* b) { return a->begin < b->begin; });
+    std::vector<Segment> segments;
+    bool large = false;
+    u64 last_told = 0;
+    for (const auto* region : found) {
+        bool expandable = region->mapping && !region->foreign;
+        bool joins = expandable && !segments.empty() && segments.back().expandable &&
+                     segments.back().end == region->begin;
+        if (joins) {
+            segments.back().end = region->end;
+        } else {
+            segments.push_back({region->begin, region->end, expandable, region->size(), {}, {}, true});
+            large = false;
+            last_told = 0;
+        }
+        auto& segment = segments.back();
+        large = large || region->large_since <= ticket;
+        for (const auto& told : region->told) {
+            if (told.ticket > ticket || told.ticket < last_told) continue;
+            last_told = told.ticket;
+            segment.stream_and_pool = {told.stream, told.pool};
+        }
+        segment.size_class = class_of(segment, large);
+    }
+    return segments;
+}
+
+// A block is deferred from its free on when its free was requested and not completed before.
+std::vector<const Life*> deferred_at(const Recording& recording, const std::vector<Life>& lives, int device,
+                                     u64 ticket) {
+    std::unordered_map<u64, std::vector<const Event*>> by_address;
+    for (const auto& event : recording.events) {
+        if (event.ticket > ticket) break;
+        if (event.kind == kTapFreeRequested || event.kind == kTapFreeCompleted)
+            by_address[event.address].push_back(&event);
+    }
+    std::vector<const Life*> deferred;
+    if (by_address.empty()) return deferred;
+    for (const auto& life : lives) {
+        if (life.object != kBlock || life.device != device || life.death > ticket) continue;
+        auto found = by_address.find(life.address);
+        if (found == by_address.end()) continue;
+        bool requested = false;
+        for (const auto* event : found->second) {
+            if (event->ticket < life.from) continue;
+            if (event->kind == kTapFreeCompleted) {
+                requested = false;
+            } else if (event->ticket < life.death) {
+                requested = true;
+            }
+        }
+        if (requested) deferred.push_back(&life);
+    }
+    return deferred;
+}
+
+Compatibility compatibility_of(const Segment& segment, const Wanted& wanted) {
+    auto wanted_class =
+        wanted.request_bytes <= thresholds::kSmallRequestBytes ? SizeClass::kSmall : SizeClass::kLarge;
+    bool class_known = segment.size_class != SizeClass::kUnknown;
+    if (class_known && segment.size_class != wanted_class) return Compatibility::kIncompatible;
+    bool both_known = segment.stream_and_pool.has_value() && wanted.stream_and_pool.has_value();
+    if (both_known && *segment.stream_and_pool != *wanted.stream_and_pool)
+        return Compatibility::kIncompatible;
+    if (wanted.private_pool_rule && !segment.expandable && segment.wholly_free && !segment.stream_and_pool)
+        return Compatibility::kIncompatible;
+    return class_known && both_known ? Compatibility::kCompatible : Compatibility::kUnknown;
+}
+
+struct Covered {
+    u64 begin;
+    u64 end;
+    ExtentState state;
+    const Life* block;
+};
+
+void lay_out(std::size_t index, DeviceState& state, const std::vector<Covered>& inside) {
+    auto& segment = state.segments[index];
+    u64 cursor = segment.begin;
+    for (const auto& covered : inside) {
+        u64 begin = std::max(covered.begin, cursor);
+        u64 end = std::min(covered.end, segment.end);
+        if (begin >= end) continue;
+        segment.wholly_free = false;
+        if (begin > cursor)
+            state.extents.push_back(
+                {index, cursor, begin, ExtentState::kFree, Compatibility::kUnknown, nullptr});
+        state.extents.push_back({index, begin, end, covered.state, Compatibility::kInUse, covered.block});
+        cursor = end;
+    }
+    if (cursor < segment.end)
+        state.extents.push_back(
+            {index, cursor, segment.end, ExtentState::kFree, Compatibility::kUnknown, nullptr});
+}
+
+}  // namespace
+
+DeviceState state_at(const Recording& recording, const std::vector<Life>& lives, const Regions& regions,
+                     int device, u64 ticket, const Wanted& wanted) {
+    DeviceState state;
+    state.segments = segments_at(regions, device, ticket);
+    for (const auto& event : recording.events)
+        state.tap_seen = state.tap_seen || (event.ticket <= ticket && is_tap_seen(event));
+    if (state.tap_seen) state.deferred = deferred_at(recording, lives, device, ticket);
+    for (const auto& life : lives) {
+        if (life.object == kBlock && life.device == device && life.alive_at(ticket))
+            state.blocks.push_back(&life);
+    }
+    std::stable_sort(state.blocks.begin(), state.blocks.end(),
+                     [](const Life* a, const Life* b) { return a->address < b->address; });
+
+    std::vector<std::vector<Covered>> inside(state.segments.size());
+    auto place = [&](const Life* block, ExtentState what) {
+        auto after =
+            std::upper_bound(state.segments.begin(), state.segments.end(), block->address,
+                             [](u64 address, const Segment& segment) { return address < segment.begin; });
+        if (after == state.segments.begin() || std::prev(after)->end <= block->address) return false;
+        inside[static_cast<std::size_t>(std::prev(after) - state.segments.begin())].push_back(
+            {block->address, block->end(), what, block});
+        return true;
+    };
+    for (const auto* block : state.blocks) {
+        if (!place(block, ExtentState::kLive)) state.blocks_outside.push_back(block);
+    }
+    for (const auto* block : state.deferred)
+        place(block, ExtentState::kDeferred);
+    for (std::size_t i = 0; i < state.segments.size(); ++i) {
+        std::stable_sort(inside[i].begin(), inside[i].end(), [](const Covered& a, const Covered& b) {
+            return std::tuple(a.begin, a.state) < std::tuple(b.begin, b.state);
+        });
+        lay_out(i, state, inside[i]);
+    }
+    for (auto& extent : state.extents) {
+        if (extent.state == ExtentState::kFree)
+            extent.compatibility = compatibility_of(state.segments[extent.segment], wanted);
+    }
+    return state;
+}
+
+Int whole_granules(const Segment& segment, const Extent& extent) {
+    u64 first = (extent.begin - segment.begin + segment.granule - 1) / segment.granule;
+    u64 last = (extent.end - segment.begin) / segment.granule;
+    return last > first ? Int{last - first} * segment.granule : 0;
+}
+
+Int releasable_bytes(const DeviceState& state) {
+    Int bytes = 0;
+    for (const auto& extent : state.extents) {
+        const auto& segment = state.segments[extent.segment];
+        if (extent.state != ExtentState::kFree) continue;
+        if (!segment.expandable) {
+            if (segment.wholly_free) bytes += extent.size();
+            continue;
+        }
+        bytes += whole_granules(segment, extent);
+    }
+    return bytes;
+}
+
+}  // namespace oracle

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// memsnap-oracle: the command line. Rule: documents go to stdout, everything else to stderr, and the exit
+// code says which of both happened.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sodium.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+
+#include "examine.h"
+
+namespace {
+
+using oracle::u64;
+
+constexpr int kExitUsage = oracle::kExitUsage;
+
+class Descriptor {
+  public:
+    explicit Descriptor(const std::string& path) : fd_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {}
+    ~Descriptor() {
+        if (fd_ >= 0) ::close(fd_);
+    }
+    Descriptor(const Descriptor&) = delete;
+    Descriptor& operator=(const Descriptor&) = delete;
+    int get() const { return fd_; }
+
+  private:
+    int fd_;
+};
+
+std::optional<std::vector<std::byte>> read_all(int fd) {
+    struct stat status {};
+    if (fd < 0 || ::fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
+    std::vector<std::byte> bytes(static_cast<std::size_t>(status.st_size));
+    std::size_t done = 0;
+    while (done < bytes.size()) {
+        auto got = ::pread(fd, bytes.data() + done, bytes.size() - done, static_cast<off_t>(done));
+        if (got < 0) return std::nullopt;
+        if (got == 0) break;
+        done += static_cast<std::size_t>(got);
+    }
+    bytes.resize(done);
+    return bytes;
+}
+
+int report(const oracle::Error& error) {
+    if (!error.rule.empty()) {
+        fmt::print(stderr, "memsnap-oracle: {}: ticket {}, offset {}\n", error.rule,
+                   error.ticket == oracle::kNoTicket ? std::string("none") : std::to_string(error.ticket),
+                   error.offset);
+    } else {
+        fmt::print(stderr, "memsnap-oracle: {}\n", error.message);
+    }
+    return error.exit_code;
+}
+
+struct Ring {
+    std::vector<std::byte> bytes;
+    std::optional<u64> head_after;
+};
+
+// A file that is still written: the head is read again after the copy.
+std::optional<Ring> read_ring(const std::string& path) {
+    constexpr off_t kHeadOffset = 512;
+    Descriptor file(path);
+    auto bytes = read_all(file.get());
+    if (!bytes) return std::nullopt;
+    Ring ring{std::move(*bytes), std::nullopt};
+    u64 head = 0;
+    if (::pread(file.get(), &head, sizeof head, kHeadOffset) == static_cast<ssize_t>(sizeof head))
+        ring.head_after = head;
+    return ring;
+}
+
+int fail_io(const std::string& path) {
+    fmt::print(stderr, "memsnap-oracle: cannot read {}\n", path);
+    return oracle::kExitIo;
+}
+
+bool print(const std::string& text) {
+    return std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
+}
+
+int compare_receipt(const std::string& receipt_path, const Ring& ring, const oracle::Options& options) {
+    auto text = read_all(Descriptor(receipt_path).get());
+    if (!text) return fail_io(receipt_path);
+    auto difference =
+        oracle::compare({reinterpret_cast<const char*>(text->data()), text->size()}, ring.bytes, options);
+    if (!difference) return report(difference.error());
+    if (!*difference) return 0;
+    fmt::print(stderr, "memsnap-oracle: {}: the ring says {}, the receipt says {}\n", (*difference)->path,
+               (*difference)->expected, (*difference)->found);
+    return oracle::kExitDisagreement;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    CLI::App app("Recomputes the evidence and verdict of a ring file, independently of memsnap-replay.",
+                 "memsnap-oracle");
+    std::string ring_path, receipt_path;
+    oracle::Options options;
+    int device = -1;
+    u64 ticket = 0;
+    bool ids = false;
+    app.add_option("ring", ring_path, "the ring file")->required();
+    auto* device_option =
+        app.add_option("--device", device, "only failures of this device")->check(CLI::NonNegativeNumber);
+    auto* ticket_option = app.add_option("--at", ticket, "only the failure with this ticket");
+    auto* receipt_option = app.add_option("--receipt", receipt_path, "compare this receipt with the ring");
+    app.add_flag("--ids", ids, "print the birth tickets of every known allocation")->excludes(receipt_option);
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError& error) {
+        return app.exit(error) == 0 ? 0 : kExitUsage;
+    }
+    if (::sodium_init() < 0) return oracle::kExitIo;
+    if (*device_option) options.choice.device = device;
+    if (*ticket_option) options.choice.ticket = ticket;
+    auto ring = read_ring(ring_path);
+    if (!ring) return fail_io(ring_path);
+    options.head_after = ring->head_after;
+    if (*receipt_option) return compare_receipt(receipt_path, *ring, options);
+    if (ids) {
+        auto births = oracle::known_allocations(ring->bytes, options);
+        if (!births) return report(births.error());
+        std::string text;
+        for (auto birth : *births)
+            text += fmt::format("{}\n", birth);
+        return print(text) ? 0 : oracle::kExitIo;
+    }
+    auto result = oracle::examine(ring->bytes, options);
+    if (!result) return report(result.error());
+    return print(result->document.canonical() + "\n") ? result->exit_code : oracle::kExitIo;
+}

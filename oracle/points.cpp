@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Chooses among the marked boundaries. Rule: families in their order; within one, equivalent boundaries form
+// groups and the largest group counts.
+#include "points.h"
+
+#include <map>
+
+#include "thresholds.h"
+
+namespace oracle {
+namespace {
+
+using Group = std::vector<const Boundary*>;
+
+Int covered_tickets(const Group& group) {
+    Int sum = 0;
+    for (const auto* boundary : group) {
+        if (boundary->opened != kNoTicket) sum += less(boundary->closed, boundary->opened);
+    }
+    return sum;
+}
+
+// Groups are made in the order of their first boundary, so "the earlier first" is "the one seen first".
+template <typename KeyOf>
+std::vector<Group> grouped(const Group& all, KeyOf key_of) {
+    std::vector<Group> groups;
+    std::map<decltype(key_of(*all.front())), std::size_t> index;
+    for (const auto* boundary : all) {
+        auto [at, added] = index.try_emplace(key_of(*boundary), groups.size());
+        if (added) groups.emplace_back();
+        groups[at->second].push_back(boundary);
+    }
+    return groups;
+}
+
+Group best_of_family(const File& file, int device, u64 ticket, Family family) {
+    Group all;
+    for (const auto& boundary : file.boundaries) {
+        bool fits = boundary.device == device && boundary.closed <= ticket &&
+                    boundary.family == static_cast<u8>(family);
+        if (fits && (family != Family::kRange || boundary.depth == 0)) all.push_back(&boundary);
+    }
+    if (all.empty()) return all;
+    if (family == Family::kRange) {
+        auto threads = grouped(all, [](const Boundary& boundary) { return boundary.thread; });
+        const Group* best = &threads.front();
+        for (const auto& thread : threads) {
+            if (covered_tickets(thread) > covered_tickets(*best)) best = &thread;
+        }
+        all = Group(*best);
+    }
+    bool named = family == Family::kRange || family == Family::kModule;
+    auto groups = grouped(all, [&](const Boundary& boundary) {
+        return std::pair(boundary.dimensions, named ? boundary.folded_name : u16{0});
+    });
+    const Group* best = &groups.front();
+    for (const auto& group : groups) {
+        if (std::pair(Int(group.size()), covered_tickets(group)) >
+            std::pair(Int(best->size()), covered_tickets(*best)))
+            best = &group;
+    }
+    return Group(*best);
+}
+
+std::vector<Point> as_points(const Group& group) {
+    std::vector<Point> points;
+    for (const auto* boundary : group) {
+        Point point{boundary->closed, boundary->allocated_bytes, boundary->reserved_bytes, {}};
+        if (boundary->device_free_bytes) point.device_free_bytes = Int{*boundary->device_free_bytes};
+        points.push_back(point);
+    }
+    return points;
+}
+
+}  // namespace
+
+std::size_t Points::growing_pairs() const {
+    std::size_t growing = 0;
+    std::size_t pairs = list.empty() ? 0 : std::min(list.size() - 1, thresholds::kComparedPairs);
+    for (std::size_t i = list.size() - pairs; i < list.size(); ++i)
+        growing += list[i].active_bytes > list[i - 1].active_bytes ? 1 : 0;
+    return growing;
+}
+
+Points points_of(const Scene& scene, int device, u64 ticket) {
+    Points most;
+    for (auto family : {Family::kStep, Family::kOptimizer, Family::kRange, Family::kModule}) {
+        auto group = best_of_family(*scene.recording.file, device, ticket, family);
+        if (group.size() >= thresholds::kBoundariesNeeded) return {Basis::kMarked, family, as_points(group)};
+        if (group.size() > most.list.size()) most = {Basis::kTooFew, family, as_points(group)};
+    }
+    if (scene.recording.from_keyframe) {
+        most.basis = Basis::kLapped;
+        return most;
+    }
+    if (auto inferred = infer_points(scene, device, ticket)) return *inferred;
+    return most;
+}
+
+}  // namespace oracle

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Makes a scene. Rule: lives first, then what ends them early (overlaps), then everything that reads them.
+#include "scene.h"
+
+#include "validate.h"
+
+namespace oracle {
+
+Int Scene::live_block_bytes(int device, u64 ticket) const {
+    Int bytes = 0;
+    for (const auto& life : lives) {
+        if (life.object == kBlock && life.device == device && life.alive_at(ticket)) bytes += life.size;
+    }
+    return bytes;
+}
+
+Scene make_scene(Recording recording) {
+    Scene scene;
+    scene.recording = std::move(recording);
+    auto lives = build_lives(scene.recording);
+    scene.lives = std::move(lives.all);
+    scene.issues = std::move(lives.issues);
+    auto add = [&](std::vector<Issue> issues) {
+        scene.issues.insert(scene.issues.end(), issues.begin(), issues.end());
+    };
+    add(check_overlaps(scene.lives));
+    scene.regions = build_regions(scene.recording, scene.lives);
+    add(check_block_regions(scene.lives, scene.regions.all));
+    add(check_records(scene.recording));
+    add(check_totals(scene.recording, scene.lives, scene.issues));
+    add(scene.regions.issues);
+    add(check_table(scene.recording, scene.lives));
+    scene.pieces = outside_pieces(scene.recording, scene.lives, scene.regions);
+    return scene;
+}
+
+}  // namespace oracle
