@@ -1,24 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// SHA-256 by libsodium; this one function needs no initialisation of the library.
+// SHA-256 and BLAKE2b by libsodium; these two need no initialisation of the library.
 #include "digest.h"
 
+#include <sodium/crypto_generichash.h>
 #include <sodium/crypto_hash_sha256.h>
 
-#include <array>
+#include <span>
 
 namespace memsnap {
+namespace {
 
-std::string sha256_hex(std::string_view text) {
-    std::array<unsigned char, crypto_hash_sha256_BYTES> hash = {};
-    crypto_hash_sha256(hash.data(), reinterpret_cast<const unsigned char*>(text.data()), text.size());
+std::string hexadecimal(std::span<const unsigned char> bytes) {
     constexpr std::string_view kHex = "0123456789abcdef";
     std::string hex;
-    for (const unsigned char byte : hash) {
+    for (const unsigned char byte : bytes) {
         hex.push_back(kHex[byte >> 4]);
         hex.push_back(kHex[byte & 15]);
     }
     return hex;
+}
+
+}  // namespace
+
+std::string sha256_hex(std::string_view text) {
+    std::array<unsigned char, crypto_hash_sha256_BYTES> hash = {};
+    crypto_hash_sha256(hash.data(), reinterpret_cast<const unsigned char*>(text.data()), text.size());
+    return hexadecimal(hash);
+}
+
+std::string token(std::string_view kind, uint64_t local_id, const std::array<uint8_t, 16>& ring_id) {
+    constexpr size_t kShown_bytes = 8;
+    std::string message(kind);
+    message.push_back('\0');
+    for (int shift = 0; shift < 64; shift += 8)
+        message.push_back(static_cast<char>(local_id >> shift & 0xff));
+    std::array<unsigned char, 16> hash = {};
+    crypto_generichash(hash.data(), hash.size(), reinterpret_cast<const unsigned char*>(message.data()),
+                       message.size(), ring_id.data(), ring_id.size());
+    return std::string(kind) + '-' + hexadecimal(std::span(hash).first(kShown_bytes));
 }
 
 }  // namespace memsnap

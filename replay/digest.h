@@ -1,13 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// SHA-256 of a text, in lower-case hexadecimal.
+// Digests and tokens. The rule: a digest is of a text alone; a token tells two things of one recording apart
+// and says nothing beyond it.
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
 namespace memsnap {
 
+// SHA-256 in lower-case hexadecimal.
 std::string sha256_hex(std::string_view text);
+
+// `kind` and 16 hexadecimal digits that only the recording's own random id leads to.
+std::string token(std::string_view kind, uint64_t local_id, const std::array<uint8_t, 16>& ring_id);
 
 }  // namespace memsnap

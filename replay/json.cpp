@@ -8,8 +8,6 @@
 namespace memsnap {
 namespace {
 
-constexpr Wide kExactLimit = Wide{1} << 53;
-
 std::string quoted(std::string_view text) {
     constexpr std::string_view kNamed = "\"\\\b\t\n\f\r";
     constexpr std::string_view kNames = "\"\\btnfr";

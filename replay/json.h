@@ -16,6 +16,9 @@
 
 namespace memsnap {
 
+// Of the integers that a double holds exactly.
+inline constexpr Wide kExactLimit = Wide{1} << 53;
+
 class Json {
   public:
     using Array = std::vector<Json>;

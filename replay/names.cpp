@@ -1,72 +1,95 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One table a vocabulary; the closed set of words is their union.
+// One list a vocabulary. Those with enumerators elsewhere are made from them.
 #include "names.h"
 
 #include <algorithm>
 #include <array>
-#include <span>
 #include <vector>
 
+#include "advice.h"
 #include "qualifier.h"
+#include "rules.h"
 #include "shapes.h"
 #include "verdict.h"
 #include "vocabulary.h"
+#include "window.h"
 
 namespace memsnap {
 namespace {
 
-using Words = std::span<const std::string_view>;
+constexpr std::string_view kProvenances[] = {"unknown", "observed", "derived"};
+constexpr std::string_view kAllocators[] = {"pytorch", "pytorch_uncached", "foreign"};
+constexpr std::string_view kDeviceCalls[] = {"unknown", "none_made", "failed"};
+constexpr std::string_view kBases[] = {"too_few", "marked", "certified", "uncertified", "lapped"};
+constexpr std::string_view kSizeClasses[] = {"small", "large", "unknown"};
+constexpr std::string_view kSegmentKinds[] = {"native", "expandable"};
+constexpr std::string_view kCompatibilities[] = {"compatible", "incompatible", "unknown", kInUse};
+constexpr std::string_view kExtentStates[] = {"live", "deferred", "free"};
+constexpr std::string_view kNearMisses[] = {"recovered", "probe"};
+constexpr std::string_view kSchemas[] = {kReceiptSchema};
+constexpr std::string_view kAlgorithms[] = {"sha256"};
+constexpr std::string_view kFailureSeen[] = {"window", "keyframe", "none"};
+constexpr std::string_view kBackends[] = {"native", "async"};
+constexpr std::string_view kPhaseWords[] = {"warmup",     "forward",    "backward",   "optimizer",
+                                            "checkpoint", "evaluation", "generation", "data"};
+constexpr std::string_view kPointColumns[] = {"ticket", "active_bytes", "reserved_bytes",
+                                              "device_free_bytes"};
+constexpr std::string_view kExtentColumns[] = {"segment", "offset_bytes",  "size_bytes", "class",     "kind",
+                                               "state",   "compatibility", "site",       "allocation"};
+constexpr std::string_view kRemovedFields[] = {"addresses",    "file_names",  "host_name",   "job_key",
+                                               "module_names", "phase_names", "process_ids", "ring_id",
+                                               "stack_tokens", "thread_ids",  "user_name"};
 
-constexpr std::array<std::string_view, 3> kProvenances = {"unknown", "observed", "derived"};
-constexpr std::array<std::string_view, 3> kAllocators = {"pytorch", "pytorch_uncached", "foreign"};
-constexpr std::array<std::string_view, 3> kDeviceCalls = {"unknown", "none_made", "failed"};
-constexpr std::array<std::string_view, 5> kBases = {"too_few", "marked", "certified", "uncertified",
-                                                    "lapped"};
-constexpr std::array<std::string_view, 3> kSizeClasses = {"small", "large", "unknown"};
-constexpr std::array<std::string_view, 3> kCompatibilities = {"compatible", "incompatible", "unknown"};
-constexpr std::array<std::string_view, 2> kNearMisses = {"recovered", "probe"};
-constexpr std::array<std::string_view, 18> kOthers = {
-    "live",       "free",   "deferred", "in_use", "sha256",        "memsnap.receipt.v1",
-    "segment",    "site",   "class",    "state",  "compatibility", "offset_bytes",
-    "size_bytes", "window", "keyframe", "none",   "native",        "async"};
-
-constexpr std::string_view kRemovedFields[] = {"addresses",   "file_names",     "job_key", "module_names",
-                                               "phase_names", "process_ids",    "ring_id", "stack_tokens",
-                                               "thread_ids",  "wall_clock_time"};
-
-template <class Enum>
-std::string_view pick(Words words, Enum value) {
-    return words[static_cast<size_t>(value)];
-}
+#define MEMSNAP_WORD(name, ...) #name,
+constexpr std::string_view kStartModes[] = {MEMSNAP_START_MODES(MEMSNAP_WORD)};
+constexpr std::string_view kArmStates[] = {MEMSNAP_ARM_STATES(MEMSNAP_WORD)};
+constexpr std::string_view kFamilies[] = {MEMSNAP_FAMILIES(MEMSNAP_WORD)};
+constexpr std::string_view kRoles[] = {MEMSNAP_LIBRARY_ROLES(MEMSNAP_WORD)};
+constexpr std::string_view kOperations[] = {MEMSNAP_OPS(MEMSNAP_WORD)};
+constexpr std::string_view kRules[] = {MEMSNAP_RULES(MEMSNAP_WORD)};
+constexpr std::string_view kVerdictQualifiers[] = {MEMSNAP_VERDICT_QUALIFIERS(MEMSNAP_WORD)};
+constexpr std::string_view kHypothesisQualifiers[] = {MEMSNAP_HYPOTHESIS_QUALIFIERS(MEMSNAP_WORD)};
+#undef MEMSNAP_WORD
 
 template <class Enum, size_t N>
-void add_enum(std::vector<std::string_view>& words, const std::array<Enum, N>& values) {
+std::vector<std::string_view> names_of(const std::array<Enum, N>& values) {
+    std::vector<std::string_view> names;
     for (const Enum value : values)
-        words.push_back(name(value));
+        names.push_back(name(value));
+    return names;
 }
 
-std::vector<std::string_view> all_words() {
-    std::vector<std::string_view> words;
-    for (const Words list :
-         {Words(kProvenances), Words(kAllocators), Words(kDeviceCalls), Words(kBases), Words(kSizeClasses),
-          Words(kCompatibilities), Words(kNearMisses), Words(kOthers)}) {
-        words.insert(words.end(), list.begin(), list.end());
-    }
-    add_enum(words, kHypotheses);
-    add_enum(words, std::array{Status::primary, Status::contributing, Status::rejected, Status::undecidable});
-    add_enum(words, std::array{Shape::unknown, Shape::flat, Shape::peak, Shape::staircase,
-                               Shape::reserved_growth, Shape::device_rise});
-    add_enum(words, std::array{StartMode::from_birth, StartMode::late});
-    add_enum(words, std::array{ArmState::recording, ArmState::cold, ArmState::standby});
-    for (unsigned index = 0; index < kQualifierCount; ++index) {
-        words.push_back(name(static_cast<Qualifier>(index)));
-    }
-    for (unsigned number = 0; number < 256; ++number) {
-        if (const auto op = op_of_number(static_cast<uint8_t>(number))) words.push_back(name(*op));
-    }
-    std::ranges::sort(words);
-    return words;
+Words uncertainties() {
+    static const std::vector<std::string_view> names = [] {
+        std::vector<std::string_view> list;
+        for (size_t i = 0; i < kUncertaintyCount; ++i)
+            list.push_back(name(static_cast<Uncertainty>(i)));
+        return list;
+    }();
+    return names;
+}
+
+Words shape_names() {
+    static const auto names = names_of(std::array{Shape::unknown, Shape::flat, Shape::peak, Shape::staircase,
+                                                  Shape::reserved_growth, Shape::device_rise});
+    return names;
+}
+
+Words hypotheses() {
+    static const auto names = names_of(kHypotheses);
+    return names;
+}
+
+Words statuses() {
+    static const auto names =
+        names_of(std::array{Status::primary, Status::contributing, Status::rejected, Status::undecidable});
+    return names;
+}
+
+template <class Enum>
+std::string_view pick(Words list, Enum value) {
+    return list[static_cast<size_t>(value)];
 }
 
 }  // namespace
@@ -89,21 +112,89 @@ std::string_view name(SizeClass size_class) {
 std::string_view name(Compatibility compatibility) {
     return pick(kCompatibilities, compatibility);
 }
+std::string_view name(SegmentKind kind) {
+    return pick(kSegmentKinds, kind);
+}
 std::string_view name(NearMiss::Kind kind) {
     return pick(kNearMisses, kind);
 }
 
-bool is_receipt_word(std::string_view word) {
-    static const std::vector<std::string_view> words = all_words();
-    return std::ranges::binary_search(words, word);
+std::string_view state_name(const Extent& extent) {
+    return extent.live ? kExtentStates[0] : (extent.deferred ? kExtentStates[1] : kExtentStates[2]);
 }
 
-std::span<const std::string_view> removed_fields() {
-    return kRemovedFields;
+Words words(Vocabulary vocabulary) {
+    switch (vocabulary) {
+        case Vocabulary::schema:
+            return kSchemas;
+        case Vocabulary::digest_algorithm:
+            return kAlgorithms;
+        case Vocabulary::removed_field:
+            return kRemovedFields;
+        case Vocabulary::start_mode:
+            return kStartModes;
+        case Vocabulary::arm_state:
+            return kArmStates;
+        case Vocabulary::failure_seen:
+            return kFailureSeen;
+        case Vocabulary::uncertainty:
+            return uncertainties();
+        case Vocabulary::rule:
+            return kRules;
+        case Vocabulary::backend:
+            return kBackends;
+        case Vocabulary::phase_word:
+            return kPhaseWords;
+        case Vocabulary::provenance:
+            return kProvenances;
+        case Vocabulary::allocator:
+            return kAllocators;
+        case Vocabulary::device_call:
+            return kDeviceCalls;
+        case Vocabulary::operation:
+            return kOperations;
+        case Vocabulary::near_miss:
+            return kNearMisses;
+        case Vocabulary::basis:
+            return kBases;
+        case Vocabulary::family:
+            return kFamilies;
+        case Vocabulary::point_column:
+            return kPointColumns;
+        case Vocabulary::extent_column:
+            return kExtentColumns;
+        case Vocabulary::size_class:
+            return kSizeClasses;
+        case Vocabulary::segment_kind:
+            return kSegmentKinds;
+        case Vocabulary::extent_state:
+            return kExtentStates;
+        case Vocabulary::compatibility:
+            return kCompatibilities;
+        case Vocabulary::library_role:
+            return kRoles;
+        case Vocabulary::shape:
+            return shape_names();
+        case Vocabulary::hypothesis:
+            return hypotheses();
+        case Vocabulary::status:
+            return statuses();
+        case Vocabulary::verdict_qualifier:
+            return kVerdictQualifiers;
+        case Vocabulary::hypothesis_qualifier:
+            return kHypothesisQualifiers;
+        case Vocabulary::fix:
+            return fixes();
+        case Vocabulary::proof:
+            return proofs();
+        case Vocabulary::probe:
+            return probes();
+    }
+    return {};
 }
 
-bool is_removed_field(std::string_view field) {
-    return std::ranges::find(kRemovedFields, field) != std::end(kRemovedFields);
+bool is_word(Vocabulary vocabulary, std::string_view word) {
+    return std::ranges::find(words(vocabulary), word) != words(vocabulary).end();
 }
 
 }  // namespace memsnap

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Printed names of the evidence's vocabularies, and the closed set of words that a receipt may contain.
+// The closed vocabularies of a receipt, and the printed names of the evidence's own. The rule: a field may
+// hold a word of its vocabulary and no other; each list is here or where its enumerators are made, once.
 #pragma once
 
 #include <span>
@@ -18,13 +19,51 @@ std::string_view name(DeviceCall call);
 std::string_view name(GrowthBasis basis);
 std::string_view name(SizeClass size_class);
 std::string_view name(Compatibility compatibility);
+std::string_view name(SegmentKind kind);
 std::string_view name(NearMiss::Kind kind);
 
-// Whether a word belongs to one of the vocabularies of a receipt.
-bool is_receipt_word(std::string_view word);
+inline constexpr std::string_view kReceiptSchema = "memsnap.receipt.v1";
+// What stands for the compatibility of an extent that is live or deferred.
+inline constexpr std::string_view kInUse = "in_use";
+std::string_view state_name(const Extent& extent);
 
-// Whether a word names something that the recording holds and a receipt leaves out.
-bool is_removed_field(std::string_view field);
-std::span<const std::string_view> removed_fields();
+enum class Vocabulary : uint8_t {
+    schema,
+    digest_algorithm,
+    removed_field,
+    start_mode,
+    arm_state,
+    failure_seen,
+    uncertainty,
+    rule,
+    backend,
+    phase_word,
+    provenance,
+    allocator,
+    device_call,
+    operation,
+    near_miss,
+    basis,
+    family,
+    point_column,
+    extent_column,
+    size_class,
+    segment_kind,
+    extent_state,
+    compatibility,
+    library_role,
+    shape,
+    hypothesis,
+    status,
+    verdict_qualifier,
+    hypothesis_qualifier,
+    fix,
+    proof,
+    probe,
+};
+
+using Words = std::span<const std::string_view>;
+Words words(Vocabulary vocabulary);
+bool is_word(Vocabulary vocabulary, std::string_view word);
 
 }  // namespace memsnap

@@ -5,19 +5,14 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 
 #include "analysis.h"
 #include "capture.h"
-#include "json.h"
 #include "result.h"
 
 namespace memsnap {
 
 // The checked canonical text. Error io: the self-check refused it, which is a defect of this program.
 Result<std::string> write_receipt(const Capture& capture, const Analysis& analysis);
-
-// What a receipt may not contain, or a digest that does not fit: empty when all is well, else what and where.
-std::string check_receipt(std::string_view text);
 
 }  // namespace memsnap

@@ -1,188 +1,196 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The receipt's self-check: parses the text with another parser than the one that wrote it, and allows each
-// string only where and as its kind may be. The rule: what is not known to be harmless is refused.
-#include <fmt/format.h>
-#include <rapidjson/document.h>
-#include <rapidjson/error/en.h>
+// The check in its order: JSON, the closed shape, canonical form, the rules between members, the digests.
+#include "receipt_check.h"
 
 #include <algorithm>
-#include <array>
-#include <string>
+#include <vector>
 
-#include "advice.h"
-#include "digest.h"
-#include "names.h"
-#include "receipt.h"
+#include "receipt_rules.h"
+#include "receipt_shape.h"
+#include "receipt_text.h"
 
 namespace memsnap {
 namespace {
 
-using rapidjson::Value;
+using Type = ReceiptShape::Type;
 
-constexpr size_t kDigestLength = 64;
-
-std::string_view view(const Value& value) {
-    return {value.GetString(), value.GetStringLength()};
-}
-
-bool all_of(std::string_view text, std::string_view allowed) {
+bool consists_of(std::string_view text, std::string_view allowed) {
     return !text.empty() && text.find_first_not_of(allowed) == std::string_view::npos;
 }
 
-bool is_integer(std::string_view text) {
-    if (text.starts_with('-')) text.remove_prefix(1);
-    return text.size() <= 40 && all_of(text, "0123456789");
+bool is_hexadecimal(std::string_view text, size_t digits_count) {
+    return text.size() == digits_count && consists_of(text, "0123456789abcdef");
 }
 
-// Words of the terms, numbers and relations; the grammar of an inequality has nothing else.
-bool is_inequality(std::string_view text) {
-    if (text == "unknown: the numbers settle nothing") return true;
-    constexpr std::array<std::string_view, 20> kTokens = {"+",
-                                                          "-",
-                                                          "=",
-                                                          "<",
-                                                          "<=",
-                                                          ">",
-                                                          ">=",
-                                                          "and",
-                                                          "available",
-                                                          "active",
-                                                          "request",
-                                                          "threshold",
-                                                          "deficit",
-                                                          "retained",
-                                                          "retained_upper",
-                                                          "removable_outside",
-                                                          "removable_outside_upper",
-                                                          "largest_free_extent",
-                                                          "fragmented_free",
-                                                          "contribution_floor"};
-    while (!text.empty()) {
-        const size_t space = std::min(text.find(' '), text.size());
-        const std::string_view token = text.substr(0, space);
-        if (token.empty() || (std::ranges::find(kTokens, token) == kTokens.end() && !is_integer(token))) {
-            return false;
-        }
-        text.remove_prefix(std::min(space + 1, text.size()));
+bool is_token(std::string_view text, std::string_view prefix) {
+    return text.starts_with(prefix) && text.substr(prefix.size()).starts_with('-') &&
+           is_hexadecimal(text.substr(prefix.size() + 1), kTokenDigits_count);
+}
+
+// 2.14.1 or 13.0
+bool is_version(std::string_view text) {
+    for (size_t count = 1; count <= kVersionNumbers_most; ++count) {
+        const size_t point = std::min(text.find('.'), text.size());
+        const std::string_view digits = text.substr(0, point);
+        if (digits.size() > kVersionNumberDigits_most || !consists_of(digits, "0123456789")) return false;
+        if (point == text.size()) return count > 1;
+        text.remove_prefix(point + 1);
     }
-    return true;
+    return false;
 }
 
-// The last named part of a path like "evidence.hypotheses.external.fix".
-std::string_view leaf(std::string_view path) {
-    while (path.ends_with("[]"))
-        path.remove_suffix(2);
-    const size_t dot = path.rfind('.');
-    return dot == std::string_view::npos ? path : path.substr(dot + 1);
-}
-
-bool allowed(std::string_view path, std::string_view text) {
-    const std::string_view field = leaf(path);
-    if (path.starts_with("digest.") && field != "algorithm") {
-        return text.size() == kDigestLength && all_of(text, "0123456789abcdef");
-    }
-    if (field == "fix" || field == "proof" || field == "probe") return is_advice(text);
-    if (field == "inequality") return is_inequality(text);
-    if (field == "removed_fields") return is_removed_field(text);
-    if (field.ends_with("_version")) return text.size() <= 16 && all_of(text, "0123456789.");
-    return is_receipt_word(text) || (is_integer(text) && text.size() >= 16);
-}
-
-// Names of members are ours too: lower case, and nothing like a path.
-bool allowed_key(std::string_view key) {
-    return key.size() <= 64 && all_of(key, "abcdefghijklmnopqrstuvwxyz0123456789_.");
-}
-
-class Checker {
+class ShapeCheck {
   public:
-    std::string run(std::string_view text) {
-        rapidjson::Document document;
-        document.Parse<rapidjson::kParseFullPrecisionFlag>(text.data(), text.size());
-        if (document.HasParseError()) {
-            return fmt::format("not JSON at byte {}: {}", document.GetErrorOffset(),
-                               rapidjson::GetParseError_En(document.GetParseError()));
-        }
-        visit(document, "");
-        if (problem_.empty() && document.IsObject()) check_rows(document);
-        if (problem_.empty()) check_digests(document, text);
+    std::string run(const JsonValue& value) {
+        check(value, receipt_shape());
         return problem_;
     }
 
   private:
-    void refuse(std::string_view path, std::string_view what) {
-        if (problem_.empty()) problem_ = fmt::format("{}: {}", path, what);
+    void refuse(std::string_view what) {
+        if (problem_.empty()) problem_ = path_ + (path_.empty() ? "" : ": ") + std::string(what);
     }
 
-    void visit(const Value& value, const std::string& path) {
+    // A part of the value under its own path.
+    void check_part(std::string_view name, const JsonValue& value, const ReceiptShape& shape) {
         if (!problem_.empty()) return;
-        if (value.IsString()) {
-            if (!allowed(path, view(value))) refuse(path, "a text that no vocabulary has");
-        } else if (value.IsDouble()) {
-            refuse(path, "a number that is no integer");
-        } else if (value.IsArray()) {
-            for (const Value& item : value.GetArray())
-                visit(item, path + "[]");
-        } else if (value.IsObject()) {
-            for (const auto& member : value.GetObject()) {
-                if (!allowed_key(view(member.name))) return refuse(path, "a member name that is not ours");
-                const std::string name(view(member.name));
-                visit(member.value, path.empty() ? name : path + "." + name);
-            }
+        const size_t length = path_.size();
+        if (!path_.empty() && !name.starts_with('[')) path_ += '.';
+        path_ += name;
+        check(value, shape);
+        path_.resize(length);
+    }
+
+    void check(const JsonValue& value, const ReceiptShape& shape) {
+        if (value.IsNull() && shape.nullable) return;
+        switch (shape.type) {
+            case Type::object:
+                return check_object(value, shape);
+            case Type::keyed:
+                return check_keyed(value, shape);
+            case Type::list:
+                return check_list(value, shape);
+            case Type::table:
+                return check_table(value, shape);
+            case Type::integer:
+                return check_integer(value, shape);
+            case Type::boolean:
+                if (!value.IsBool()) refuse("is not true or false");
+                return;
+            case Type::word:
+            case Type::token:
+            case Type::version:
+            case Type::digest:
+            case Type::inequality:
+                return check_text(value, shape);
         }
     }
 
-    void check_rows(const Value& receipt) {
-        const auto evidence = receipt.FindMember("evidence");
-        if (evidence == receipt.MemberEnd() || !evidence->value.IsObject()) return;
-        const auto extents = evidence->value.FindMember("extents");
-        if (extents == evidence->value.MemberEnd() || !extents->value.IsObject()) return;
-        const auto columns = extents->value.FindMember("columns");
-        const auto rows = extents->value.FindMember("rows");
-        const bool table = columns != extents->value.MemberEnd() && columns->value.IsArray() &&
-                           rows != extents->value.MemberEnd() && rows->value.IsArray();
-        if (!table) return refuse("evidence.extents", "no columns and rows");
-        for (const Value& row : rows->value.GetArray()) {
-            if (!row.IsArray() || row.Size() != columns->value.Size()) {
-                return refuse("evidence.extents", "a row that has not one cell a column");
-            }
+    void check_object(const JsonValue& value, const ReceiptShape& shape) {
+        if (!value.IsObject()) return refuse("is not an object");
+        for (const auto& one : value.GetObject()) {
+            const auto known = std::ranges::find(shape.members, text_of(one.name), &Member::name);
+            if (known == shape.members.end()) return refuse("has a member that no receipt has");
+            check_part(known->name, one.value, known->shape);
+        }
+        for (const Member& needed : shape.members) {
+            if (!needed.optional && member(value, needed.name) == nullptr)
+                return refuse("lacks the member " + std::string(needed.name));
         }
     }
 
-    // The members are sorted, so `digest` and `evidence` can be cut out of the text as they stand.
-    void check_digests(const Value& receipt, std::string_view text) {
-        const auto digest = receipt.IsObject() ? receipt.FindMember("digest") : Value::ConstMemberIterator();
-        if (!receipt.IsObject() || digest == receipt.MemberEnd() || !digest->value.IsObject()) {
-            return refuse("digest", "missing");
+    void check_keyed(const JsonValue& value, const ReceiptShape& shape) {
+        if (!value.IsObject()) return refuse("is not an object");
+        for (const auto& one : value.GetObject()) {
+            const auto known = std::ranges::find(shape.words, text_of(one.name));
+            if (known == shape.words.end()) return refuse("has a member that no receipt has");
+            check_part(*known, one.value, shape.items.front());
         }
-        const auto stated = [&](const char* which) {
-            const auto found = digest->value.FindMember(which);
-            return found != digest->value.MemberEnd() && found->value.IsString() ? view(found->value)
-                                                                                 : std::string_view();
-        };
-        const size_t digest_at = text.find("\"digest\":{");
-        const size_t digest_end = text.find("},", digest_at);
-        const size_t evidence_at = text.find("\"evidence\":{", digest_end);
-        const size_t evidence_end = text.rfind(",\"removed_fields\":");
-        const bool found = digest_at != text.npos && digest_end != text.npos && evidence_at != text.npos &&
-                           evidence_end != text.npos && evidence_at < evidence_end;
-        if (!found) return refuse("digest", "members are not in canonical order");
-        constexpr size_t kKeyLength = std::string_view("\"evidence\":").size();
-        const std::string_view evidence =
-            text.substr(evidence_at + kKeyLength, evidence_end - evidence_at - kKeyLength);
-        if (sha256_hex(evidence) != stated("evidence")) refuse("digest.evidence", "does not fit");
-        const std::string rest =
-            std::string(text.substr(0, digest_at)) + std::string(text.substr(digest_end + 2));
-        if (sha256_hex(rest) != stated("receipt")) refuse("digest.receipt", "does not fit");
     }
 
+    void check_list(const JsonValue& value, const ReceiptShape& shape) {
+        if (!value.IsArray()) return refuse("is not a list");
+        for (const JsonValue& item : value.GetArray())
+            check_part("[]", item, shape.items.front());
+    }
+
+    void check_table(const JsonValue& value, const ReceiptShape& shape) {
+        const JsonValue* const columns = member(value, "columns");
+        const JsonValue* const rows = member(value, "rows");
+        const bool table = columns != nullptr && columns->IsArray() && rows != nullptr && rows->IsArray() &&
+                           value.MemberCount() == 2;
+        if (!table) return refuse("is not a table");
+        const bool named = std::ranges::equal(
+            columns->GetArray(), shape.words,
+            [](const JsonValue& a, std::string_view b) { return a.IsString() && text_of(a) == b; });
+        if (!named) return refuse("has other columns");
+        for (const JsonValue& row : rows->GetArray()) {
+            if (!row.IsArray() || row.Size() != shape.items.size())
+                return refuse("a row has not one cell a column");
+            for (rapidjson::SizeType at = 0; at < row.Size(); ++at)
+                check_part("rows[]", row[at], shape.items[at]);
+        }
+    }
+
+    void check_integer(const JsonValue& value, const ReceiptShape& shape) {
+        const auto integer = integer_of(value);
+        if (!integer) return refuse("is not an integer as a receipt has it");
+        if (*integer < shape.least || *integer > shape.most) refuse("is out of bounds");
+    }
+
+    void check_text(const JsonValue& value, const ReceiptShape& shape) {
+        if (!value.IsString()) return refuse("is not a text");
+        const std::string_view text = text_of(value);
+        bool fits = false;
+        switch (shape.type) {
+            case Type::word:
+                fits = std::ranges::find(shape.words, text) != shape.words.end();
+                break;
+            case Type::token:
+                fits = is_token(text, shape.prefix);
+                break;
+            case Type::version:
+                fits = is_version(text);
+                break;
+            case Type::digest:
+                fits = is_hexadecimal(text, kDigestDigits_count);
+                break;
+            case Type::inequality:
+                fits = true;  // its numbers are those of other members: receipt_rules.cpp
+                break;
+            case Type::object:
+            case Type::keyed:
+            case Type::list:
+            case Type::table:
+            case Type::integer:
+            case Type::boolean:
+                break;
+        }
+        if (!fits) refuse("is a text that no receipt has there");
+    }
+
+    std::string path_;
     std::string problem_;
 };
+
+std::string wrong_digest(const JsonValue& receipt) {
+    const JsonValue& stated = receipt["digest"];
+    if (text_of(stated["evidence"]) != evidence_digest(receipt)) return "digest.evidence: does not fit";
+    if (text_of(stated["receipt"]) != receipt_digest(receipt)) return "digest.receipt: does not fit";
+    return {};
+}
 
 }  // namespace
 
 std::string check_receipt(std::string_view text) {
-    return Checker().run(text);
+    rapidjson::Document receipt;
+    std::string problem = parse_json(text, receipt);
+    if (problem.empty()) problem = ShapeCheck().run(receipt);
+    if (problem.empty() && canonical_text(receipt) != text) problem = "is not in canonical form";
+    if (problem.empty()) problem = broken_receipt_rule(receipt);
+    if (problem.empty()) problem = wrong_digest(receipt);
+    return problem;
 }
 
 }  // namespace memsnap

@@ -1,25 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Evidence and verdict as JSON. Sites are ordinals by first appearance; extents are rows of integers and
-// words.
+// Evidence as JSON: the failure, the failures around it, and each number with how it came to be known.
 #include "receipt_evidence.h"
 
-#include <algorithm>
-
 #include "names.h"
+#include "receipt_scene.h"
 
 namespace memsnap {
 namespace {
 
 Json exact(const Measure& measure) {
     return measure.exact() ? Json(measure.low) : Json();
-}
-
-Json::Array words(const std::vector<std::string_view>& names) {
-    Json::Array array;
-    for (const std::string_view word : names)
-        array.emplace_back(word);
-    return array;
 }
 
 Json failure_json(const Incident& incident) {
@@ -30,7 +21,7 @@ Json failure_json(const Incident& incident) {
                         {"request_bytes", exact(evidence.request)},
                         {"segment_request_bytes", exact(evidence.segment_request)},
                         {"device_call", name(evidence.device_call)},
-                        {"operation", name(event.op)},
+                        {"operation", name(event.kind == Kind::block_oom ? Op::none : event.op)},
                         {"ticket", event.ticket},
                         {"steps_ended_count", incident.scene.step_count},
                         {"free_observed_at_failure", evidence.free_observed_at_failure}};
@@ -58,6 +49,7 @@ std::vector<Field> ledger_fields(const Incident& incident) {
     // Numbers are those of the low ends: where device-free is only bounded, what follows from it is not a
     // number.
     const bool device_known = settled && evidence.device_free.exact();
+    const Wide free_extents = extents.compatible() + extents.incompatible;
     return {field("total_bytes", evidence.total),
             field("device_free_bytes", evidence.device_free),
             field("reserved_bytes", evidence.reserved),
@@ -74,98 +66,30 @@ std::vector<Field> ledger_fields(const Incident& incident) {
             derived("reusable_free_bytes", extents.known, extents.reusable),
             derived("fragmented_free_bytes", extents.known, extents.fragmented),
             derived("incompatible_free_bytes", extents.known, extents.incompatible),
+            derived("free_extent_bytes", extents.known, free_extents),
+            derived("remappable_bytes", extents.known, extents.remappable),
+            field("releasable_bytes", evidence.releasable),
             derived("unseen_segment_bytes", true, evidence.unseen_segment_bytes),
             derived("uncertainty_bytes", true, evidence.uncertainty)};
 }
 
-Json input_json(const Input& input) {
-    Json::Object object{{"value", exact(input.value)}, {"provenance", name(input.value.provenance)}};
-    if (input.value.known() && !input.value.exact()) {
-        object["low"] = input.value.low;
-        object["high"] = input.value.high;
+std::vector<Field> outside_fields(const Outside& outside) {
+    return {field("others_bytes", outside.others),
+            field("named_bytes", Measure::observed(outside.named_bytes)),
+            field("named_growth_bytes", Measure::derived(outside.named_growth)),
+            field("baseline_outside_bytes", outside.baseline_outside),
+            field("baseline_unattributed_bytes", outside.baseline_unattributed),
+            field("earlier_outside_bytes", outside.earlier_outside)};
+}
+
+// Values under their names, and how each came to be known under `group` and its name.
+Json::Object take_fields(std::string_view group, std::vector<Field> fields, Json::Object& provenance) {
+    Json::Object values;
+    for (Field& field : fields) {
+        provenance[std::string(group) + '.' + std::string(field.name)] = name(field.provenance);
+        values[std::string(field.name)] = std::move(field.value);
     }
-    return object;
-}
-
-Json text_or_null(std::string_view text) {
-    return text.empty() ? Json() : Json(text);
-}
-
-Json hypothesis_json(const Incident& incident, Hypothesis one) {
-    const Finding& finding = incident.verdict.of(one);
-    const Explanation& explanation = incident.explanations[static_cast<unsigned>(one)];
-    Json::Object inputs;
-    for (const Input& input : explanation.inputs)
-        inputs[std::string(input.name)] = input_json(input);
-    Json::Object object{{"status", name(finding.status)},
-                        {"margin_bytes", finding.margin},
-                        {"qualifiers", words(finding.qualifiers.names())},
-                        {"inequality", inequality(explanation)},
-                        {"inputs", std::move(inputs)},
-                        {"fix", text_or_null(explanation.fix)},
-                        {"proof", text_or_null(explanation.proof)},
-                        {"probe", text_or_null(explanation.probe)}};
-    // Only where the unknowns leave the margin open.
-    if (finding.margin != finding.margin_high) object["margin_high_bytes"] = finding.margin_high;
-    return object;
-}
-
-void append_cell(std::string& row, std::string_view word) {
-    if (row.back() != '[') row.push_back(',');
-    row.push_back('"');
-    row += word;
-    row.push_back('"');
-}
-
-// Big integers come out of Json, so that the rule about 2^53 is written once.
-void append_cell(std::string& row, uint64_t value) {
-    if (row.back() != '[') row.push_back(',');
-    Json(value).write(row);
-}
-
-Json extents_json(const Scene& scene) {
-    std::string rows = "[";
-    for (const SceneExtent& row : scene.extents) {
-        if (rows.back() == ']') rows.push_back(',');
-        rows.push_back('[');
-        const Extent& extent = row.extent;
-        append_cell(rows, extent.segment_ordinal);
-        append_cell(rows, extent.offset_bytes);
-        append_cell(rows, extent.size_bytes);
-        append_cell(rows, name(extent.size_class));
-        append_cell(rows, extent.live ? "live" : (extent.deferred ? "deferred" : "free"));
-        append_cell(rows, extent.live || extent.deferred ? "in_use" : name(row.compatibility));
-        append_cell(rows, row.site_ordinal);
-        rows.push_back(']');
-    }
-    rows.push_back(']');
-    return Json::Object{{"columns", Json::Array{"segment", "offset_bytes", "size_bytes", "class", "state",
-                                                "compatibility", "site"}},
-                        {"rows", Json::canonical(std::move(rows))}};
-}
-
-Json sites_json(const Scene& scene) {
-    Json::Array sites;
-    for (const SiteShare& share : scene.sites) {
-        sites.push_back(Json::Object{{"site", share.ordinal},
-                                     {"has_stack", share.key.site != 0},
-                                     {"bytes", share.bytes},
-                                     {"block_count", share.block_count},
-                                     {"retained_bytes", share.retained_bytes},
-                                     {"first_step", share.first_step},
-                                     {"last_step", share.last_step}});
-    }
-    return sites;
-}
-
-Json libraries_json(const Scene& scene) {
-    Json::Array libraries;
-    for (const ForeignBytes& foreign : scene.libraries) {
-        libraries.push_back(Json::Object{{"library", uint64_t{foreign.library}},
-                                         {"bytes", foreign.bytes},
-                                         {"allocation_count", foreign.count}});
-    }
-    return libraries;
+    return values;
 }
 
 Json failures_json(const Failures& failures) {
@@ -215,66 +139,51 @@ Json shapes_json(const Analysis& analysis) {
     return shapes;
 }
 
-}  // namespace
-
-Json::Object evidence_json(const Analysis& analysis) {
-    Json::Object evidence{{"failures", failures_json(analysis.failures)},
-                          {"near_misses", near_misses_json(analysis.failures)},
-                          {"failure", {}},
-                          {"ledgers", {}},
-                          {"hypotheses", {}},
-                          {"shapes", {}},
-                          {"provenance", Json::Object{}}};
-    if (!analysis.incident) {
-        evidence["shapes"] = shapes_json(analysis);
-        return evidence;
-    }
-    const Incident& incident = *analysis.incident;
-    Json::Object ledgers;
+void add_incident(const Capture& capture, const Incident& incident, const Dictionary& dictionary,
+                  Json::Object& evidence) {
     Json::Object provenance;
-    for (Field& field : ledger_fields(incident)) {
-        provenance["ledgers." + std::string(field.name)] = name(field.provenance);
-        ledgers[std::string(field.name)] = std::move(field.value);
-    }
+    evidence["failure"] = failure_json(incident);
+    evidence["ledgers"] = take_fields("ledgers", ledger_fields(incident), provenance);
+    Json::Object outside = take_fields("outside", outside_fields(incident.evidence.outside), provenance);
+    outside["baseline_ticket"] = incident.evidence.outside.baseline_ticket;
+    outside["holder_shares_job"] = incident.evidence.outside.holder_shares_job;
+    evidence["outside"] = std::move(outside);
     provenance["failure.request_bytes"] = name(incident.evidence.request.provenance);
     provenance["failure.segment_request_bytes"] = name(incident.evidence.segment_request.provenance);
-    Json::Object hypotheses;
-    for (const Hypothesis one : kHypotheses) {
-        hypotheses[std::string(name(one))] = hypothesis_json(incident, one);
-    }
-    evidence["failure"] = failure_json(incident);
-    evidence["ledgers"] = std::move(ledgers);
     evidence["provenance"] = std::move(provenance);
-    evidence["hypotheses"] = std::move(hypotheses);
+    evidence["growth"] = growth_json(incident);
     evidence["extents"] = extents_json(incident.scene);
-    evidence["sites"] = sites_json(incident.scene);
-    evidence["libraries"] = libraries_json(incident.scene);
-    evidence["boundaries"] = name(incident.evidence.growth.basis);
-    return evidence;
+    evidence["sites"] = sites_json(incident.scene, dictionary);
+    evidence["libraries"] = libraries_json(capture, incident.scene, dictionary);
+    evidence["peak"] = peak_json(incident.history.peak);
+    evidence["lifetimes"] = lifetimes_json(incident.history.lifetimes);
+    evidence["reconciliation"] = reconciliation_json(incident.history.reconciliation);
 }
 
-Json::Object verdict_json(const Analysis& analysis) {
-    Json::Object verdict{{"primary", {}},
-                         {"contributing", Json::Array{}},
-                         {"rejected", Json::Array{}},
-                         {"undecidable", Json::Array{}},
-                         {"qualifiers", Json::Array{}}};
-    if (!analysis.incident) return verdict;
-    const Verdict& decided = analysis.incident->verdict;
-    const auto with_status = [&](Status status) {
-        std::vector<std::string_view> names;
-        for (const Hypothesis one : kHypotheses) {
-            if (decided.of(one).status == status) names.push_back(name(one));
-        }
-        std::ranges::sort(names);
-        return words(names);
-    };
-    if (const auto primary = decided.primary()) verdict["primary"] = name(*primary);
-    for (const Status status : {Status::contributing, Status::rejected, Status::undecidable}) {
-        verdict[std::string(name(status))] = with_status(status);
+}  // namespace
+
+Json::Object evidence_json(const Capture& capture, const Analysis& analysis, const Dictionary& dictionary) {
+    Json::Object evidence{{"failures", failures_json(analysis.failures)},
+                          {"near_misses", near_misses_json(analysis.failures)},
+                          {"lost_failure_count", analysis.lost_failure_count},
+                          {"failure", {}},
+                          {"ledgers", {}},
+                          {"outside", {}},
+                          {"growth", {}},
+                          {"extents", {}},
+                          {"sites", {}},
+                          {"libraries", {}},
+                          {"peak", {}},
+                          {"lifetimes", {}},
+                          {"reconciliation", {}},
+                          {"shapes", {}},
+                          {"provenance", Json::Object{}}};
+    if (analysis.incident) {
+        add_incident(capture, *analysis.incident, dictionary, evidence);
+    } else {
+        evidence["shapes"] = shapes_json(analysis);
     }
-    verdict["qualifiers"] = words(decided.qualifiers.names());
-    return verdict;
+    return evidence;
 }
 
 }  // namespace memsnap

@@ -6,10 +6,10 @@
 
 #include "analysis.h"
 #include "json.h"
+#include "receipt_dictionary.h"
 
 namespace memsnap {
 
-Json::Object evidence_json(const Analysis& analysis);
-Json::Object verdict_json(const Analysis& analysis);
+Json::Object evidence_json(const Capture& capture, const Analysis& analysis, const Dictionary& dictionary);
 
 }  // namespace memsnap

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The receipt: names that others rely on, canonical text, digests, and that a leak does not get out.
+// The receipt: names that others rely on, canonical text and digests.
 #include "receipt.h"
 
 #include <rapidjson/document.h>
 
 #include "digest.h"
 #include "failing_job.h"
+#include "json.h"
+#include "receipt_check.h"
 
 using namespace memsnap;
 using namespace memsnap::test;
@@ -46,41 +48,26 @@ bool has_all(const rapidjson::Value& object, std::initializer_list<const char*> 
     return true;
 }
 
-// Replaces the first occurrence and makes the digests fit again, so that only the leak can be refused.
-std::string planted(std::string text, const std::string& from, const std::string& to) {
-    const size_t at = text.find(from);
-    REQUIRE(at != std::string::npos);
-    text.replace(at, from.size(), to);
-    const size_t evidence_at = text.find("\"evidence\":{") + std::string("\"evidence\":").size();
-    const size_t evidence_end = text.rfind(",\"removed_fields\":");
-    const size_t digest_at = text.find("\"digest\":{");
-    const size_t digest_end = text.find("},", digest_at) + 2;
-    const std::string evidence = text.substr(evidence_at, evidence_end - evidence_at);
-    const std::string rest = text.substr(0, digest_at) + text.substr(digest_end);
-    return text.substr(0, digest_at) + "\"digest\":{\"algorithm\":\"sha256\",\"evidence\":\"" +
-           sha256_hex(evidence) + "\",\"receipt\":\"" + sha256_hex(rest) + "\"}," + text.substr(digest_end);
-}
-
 }  // namespace
 
 TEST_CASE("a receipt has the names that others rely on") {
     RingWriter ring = failing();
     const rapidjson::Document receipt = parsed(receipt_of(ring));
-    REQUIRE(has_all(receipt,
-                    {"schema", "verdict", "evidence", "environment", "capture", "digest", "removed_fields"}));
+    REQUIRE(has_all(receipt, {"schema", "verdict", "evidence", "environment", "capture", "digest",
+                              "removed_fields", "dictionary", "times"}));
     REQUIRE(
         has_all(receipt["verdict"], {"primary", "contributing", "rejected", "undecidable", "qualifiers"}));
     CHECK(std::string(receipt["verdict"]["primary"].GetString()) == "live_set");
     const rapidjson::Value& evidence = receipt["evidence"];
-    REQUIRE(has_all(evidence, {"failure", "ledgers", "hypotheses", "provenance", "extents", "sites"}));
+    REQUIRE(has_all(evidence, {"failure", "ledgers", "provenance", "extents", "sites"}));
     CHECK(has_all(evidence["failure"], {"device", "allocator", "request_bytes", "segment_request_bytes"}));
     CHECK(
         has_all(evidence["ledgers"], {"total_bytes", "device_free_bytes", "reserved_bytes", "allocated_bytes",
                                       "active_bytes", "outside_bytes", "largest_free_extent_bytes",
                                       "largest_compatible_extent_bytes", "margin_bytes", "threshold_bytes"}));
     for (const char* hypothesis : {"live_set", "retention", "fragmentation", "external"}) {
-        REQUIRE(evidence["hypotheses"].HasMember(hypothesis));
-        CHECK(has_all(evidence["hypotheses"][hypothesis],
+        REQUIRE(receipt["verdict"]["hypotheses"].HasMember(hypothesis));
+        CHECK(has_all(receipt["verdict"]["hypotheses"][hypothesis],
                       {"status", "margin_bytes", "qualifiers", "inequality", "inputs"}));
     }
     CHECK(evidence["ledgers"]["outside_bytes"].GetUint64() == 100 * kUnit);
@@ -93,7 +80,7 @@ TEST_CASE("a receipt has the names that others rely on") {
 TEST_CASE("an inequality is one line of bytes that says what was compared") {
     RingWriter ring = failing();
     const rapidjson::Document receipt = parsed(receipt_of(ring));
-    CHECK(std::string(receipt["evidence"]["hypotheses"]["fragmentation"]["inequality"].GetString()) ==
+    CHECK(std::string(receipt["verdict"]["hypotheses"]["fragmentation"]["inequality"].GetString()) ==
           "available 968884224 - active 922746880 - request 104857600 = -58720256 < threshold 16106127 and "
           "largest_free_extent 20971520 < request 104857600 and fragmented_free 20971520 >= threshold "
           "16106127");
@@ -110,7 +97,7 @@ TEST_CASE("without an incident the verdict is empty and the shapes are there") {
         CHECK(receipt["verdict"][list].Empty());
     }
     CHECK(receipt["evidence"]["failure"].IsNull());
-    CHECK(receipt["evidence"]["hypotheses"].IsNull());
+    CHECK(receipt["verdict"]["hypotheses"].IsNull());
     CHECK(receipt["evidence"]["shapes"].Size() == 1);
 }
 
@@ -138,28 +125,6 @@ TEST_CASE("the digests cover evidence and receipt") {
     altered[margin + 16] = altered[margin + 16] == '9' ? '8' : '9';
     CHECK(check_receipt(altered) == "digest.evidence: does not fit");
     altered = text;
-    altered.replace(altered.find("\"exit_seen\":false"), 17, "\"exit_seen\":true");
+    altered.replace(altered.find("\"lost_count\":0"), 14, "\"lost_count\":1");
     CHECK(check_receipt(altered) == "digest.receipt: does not fit");
-}
-
-TEST_CASE("a planted leak is refused wherever it is planted") {
-    RingWriter ring = failing();
-    const std::string text = receipt_of(ring);
-    CHECK(check_receipt(planted(text, "\"pytorch\"", "\"pytorch\"")).empty());
-    for (const std::string leak :
-         {"/home/user/train.py", "train.py", "gpu-node-17", "alice", "C:\\\\run", "a b"}) {
-        INFO(leak);
-        CHECK_FALSE(check_receipt(planted(text, "\"pytorch\"", "\"" + leak + "\"")).empty());
-        CHECK_FALSE(check_receipt(planted(text, "\"2.14.1\"", "\"" + leak + "\"")).empty());
-        CHECK_FALSE(check_receipt(planted(text, "available 968884224", leak)).empty());
-        CHECK_FALSE(
-            check_receipt(planted(text, "\"removed_fields\":[\"", "\"removed_fields\":[\"" + leak)).empty());
-    }
-    CHECK_FALSE(check_receipt(planted(text, "batch, sequence length", "batch of alice")).empty());
-    CHECK_FALSE(check_receipt(planted(text, "\"exit_seen\":", "\"Exit/seen\":")).empty());
-    CHECK_FALSE(check_receipt(planted(text, "\"exit_status\":null", "\"exit_status\":0.5")).empty());
-    CHECK_FALSE(check_receipt(planted(text, "\"rows\":[[0,", "\"rows\":[[")).empty());
-    CHECK_FALSE(check_receipt(text.substr(0, text.size() - 1)).empty());
-    CHECK_FALSE(check_receipt("{}").empty());
-    CHECK_FALSE(check_receipt("[]").empty());
 }

@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Each event's cells from its record and the ledger after it.
+#include "csv_rows.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <map>
+#include <unordered_map>
+
+#include "csv_columns.h"
+#include "outside.h"
+#include "receipt_dictionary.h"
+#include "window_builder.h"
+
+namespace memsnap {
+namespace {
+
+constexpr size_t kChunk_bytes = 65536;
+
+// Numbers things by first appearance, after those that have a number already.
+template <class Key, class Hash = std::hash<Key>>
+class Numbering {
+  public:
+    explicit Numbering(uint64_t known_count) : last_(known_count) {}
+
+    uint64_t of(const Key& key, uint64_t known_ordinal) {
+        if (known_ordinal != 0) return known_ordinal;
+        const auto [found, fresh] = ordinals_.try_emplace(key, last_ + 1);
+        if (fresh) ++last_;
+        return found->second;
+    }
+    uint64_t find(const Key& key) const {
+        const auto found = ordinals_.find(key);
+        return found == ordinals_.end() ? 0 : found->second;
+    }
+
+  private:
+    std::unordered_map<Key, uint64_t, Hash> ordinals_;
+    uint64_t last_ = 0;
+};
+
+bool is_block_event(const Event& event) {
+    return event.kind == Kind::block_alloc || event.kind == Kind::block_free || event.kind == Kind::initial ||
+           event.kind == Kind::category || event.kind == Kind::tap_alloc ||
+           event.kind == Kind::tap_free_requested || event.kind == Kind::tap_free_completed;
+}
+
+bool is_region_event(const Event& event) {
+    if (event.kind != Kind::ok && event.kind != Kind::initial_segment)
+        return event.kind == Kind::tap_segment_alloc || event.kind == Kind::tap_segment_map;
+    const Object object = object_of(event);
+    return object == Object::device || object == Object::mapping || object == Object::async;
+}
+
+bool is_observation(const Event& event) {
+    const bool asked = event.kind == Kind::mem_info || event.kind == Kind::device_sample;
+    return asked && event.code == 0 && !event.has(kUnavailable);
+}
+
+bool has_site(const Event& event) {
+    return event.kind == Kind::block_alloc || event.kind == Kind::block_oom || event.kind == Kind::birth ||
+           event.kind == Kind::try_call || event.kind == Kind::ok;
+}
+
+class RowWriter {
+  public:
+    RowWriter(const Window& window, const Analysis& analysis, const LineSink& sink)
+        : window_(window),
+          dictionary_(analysis),
+          sink_(sink),
+          sites_(dictionary_.site_count()),
+          phases_(dictionary_.phase_count()),
+          dimensions_(dictionary_.dimension_count()) {
+        chunk_ = csv_header();
+    }
+
+    void operator()(const Event& event, const Ledger& ledger, const Change& change) {
+        if (!open_) return;
+        cells_ = {};
+        take_phase(event);
+        take_record(event, ledger);
+        take_object(event, ledger, change);
+        take_totals(event, ledger);
+        finish_row();
+        if (chunk_.size() >= kChunk_bytes) flush();
+    }
+
+    bool finish() {
+        flush();
+        return open_;
+    }
+
+  private:
+    void set(Column column, std::string_view word) { cells_[static_cast<size_t>(column)] = word; }
+    void set(Column column, uint64_t number) {
+        cells_[static_cast<size_t>(column)] = fmt::format_int(number).c_str();
+    }
+    void set_signed(Column column, int64_t number) {
+        cells_[static_cast<size_t>(column)] = fmt::format_int(number).c_str();
+    }
+
+    void take_phase(const Event& event) {
+        std::vector<uint16_t>& open = open_phases_[event.thread];
+        phase_ = open.empty() ? uint16_t{0} : open.back();
+        if (event.kind == Kind::phase_begin) {
+            phase_ = static_cast<uint16_t>(event.folded_name());
+            open.push_back(phase_);
+        } else if (event.kind == Kind::phase_end && !open.empty()) {
+            open.pop_back();
+        } else if (event.kind == Kind::mark) {
+            phase_ = static_cast<uint16_t>(event.folded_name());
+        }
+    }
+
+    void take_record(const Event& event, const Ledger& ledger) {
+        set(Column::ticket, event.ticket);
+        set(Column::kind, name(event.kind));
+        set(Column::op, name(event.op));
+        if (event.device >= 0) set(Column::device, static_cast<uint64_t>(event.device));
+        set(Column::thread, event.thread == 0 ? 0 : threads_.of(event.thread, 0));
+        set(Column::library, dictionary_.library(event.library));
+        set(Column::phase, phase_ == 0 ? 0 : phases_.of(phase_, dictionary_.phase(phase_)));
+        set(Column::step, ledger.step_count());
+        set(Column::code, event.code);
+        set(Column::nested, event.has(kNested));
+        set(Column::capturing, event.has(kCapturing));
+        set(Column::from_torch, event.has(kFromTorch));
+        take_meaning(event);
+    }
+
+    // What size and link of the record mean by its kind.
+    void take_meaning(const Event& event) {
+        switch (event.kind) {
+            case Kind::step:
+                return;
+            case Kind::note:
+                set_signed(Column::value, static_cast<int64_t>(event.size_bytes));
+                set(Column::dimension, dimensions_.of(event.link, dictionary_.dimension(event.link)));
+                return;
+            case Kind::mem_info:
+            case Kind::device_sample:
+                if (!is_observation(event)) return;
+                set(Column::device_total_bytes, event.device_total_bytes());
+                set(Column::device_free_bytes, event.device_free_bytes());
+                return;
+            case Kind::process_sample:
+                if (event.has(kUnavailable)) return;
+                set(Column::size_bytes, event.own_process_bytes());
+                set(Column::others_bytes, event.other_process_bytes());
+                return;
+            case Kind::neighbour:
+            case Kind::cap:
+                set(Column::size_bytes, event.link);
+                return;
+            case Kind::fail:
+                set(Column::size_bytes, event.size_bytes);
+                take_cause(event, event.call_ticket());
+                return;
+            case Kind::operation:
+                set(Column::size_bytes, event.last_attempt_bytes());
+                take_cause(event, event.call_ticket());
+                return;
+            case Kind::phase_end:
+                take_cause(event, event.address);
+                return;
+            case Kind::none:
+            case Kind::phase_begin:
+            case Kind::mark:
+            case Kind::blind:
+            case Kind::keyframe:
+                return;
+            case Kind::block_alloc:
+            case Kind::block_free:
+            case Kind::block_oom:
+            case Kind::birth:
+            case Kind::try_call:
+            case Kind::ok:
+            case Kind::free:
+            case Kind::free_fail:
+            case Kind::category:
+            case Kind::tap_alloc:
+            case Kind::tap_free_requested:
+            case Kind::tap_free_completed:
+            case Kind::tap_segment_alloc:
+            case Kind::tap_segment_free:
+            case Kind::tap_segment_map:
+            case Kind::tap_segment_unmap:
+            case Kind::tap_oom:
+            case Kind::initial:
+            case Kind::initial_segment:
+                set(Column::size_bytes, event.size_bytes);
+                return;
+        }
+    }
+
+    // A ticket before the row's own: what another link says is no fact.
+    void take_cause(const Event& event, uint64_t ticket) {
+        if (ticket < event.ticket) set(Column::cause, ticket);
+    }
+
+    void take_object(const Event& event, const Ledger& ledger, const Change& change) {
+        const uint64_t birth = birth_of(event, ledger, change);
+        const bool known = birth != kNoTicket && is_birth_of_window(window_, birth);
+        if (known) set(Column::allocation, birth);
+        announced_ = event.has(kBirthFollows) ? birth : kNoTicket;
+        announced_at_ = event.ticket + 1;
+        if (const Object object = is_block_event(event) ? Object::block : object_of(event);
+            object != Object::none) {
+            set(Column::object, name(object));
+        }
+        take_place(event, ledger);
+        set(Column::site, site_of(event, change));
+    }
+
+    uint64_t birth_of(const Event& event, const Ledger& ledger, const Change& change) const {
+        if (is_birth(event)) return event.ticket;
+        if (change.freed) return change.freed->birth_ticket;
+        switch (event.kind) {
+            case Kind::free:
+            case Kind::free_fail:
+                return event.birth_ticket();
+            case Kind::birth:
+                return event.ticket == announced_at_ ? announced_ : kNoTicket;
+            case Kind::category:
+            case Kind::tap_alloc:
+            case Kind::tap_free_requested:
+                if (const Block* block = ledger.find_block(event.address)) return block->birth_ticket;
+                return kNoTicket;
+            case Kind::none:
+            case Kind::block_alloc:
+            case Kind::block_free:
+            case Kind::block_oom:
+            case Kind::try_call:
+            case Kind::ok:
+            case Kind::fail:
+            case Kind::mem_info:
+            case Kind::blind:
+            case Kind::operation:
+            case Kind::device_sample:
+            case Kind::process_sample:
+            case Kind::neighbour:
+            case Kind::phase_begin:
+            case Kind::phase_end:
+            case Kind::mark:
+            case Kind::step:
+            case Kind::note:
+            case Kind::cap:
+            case Kind::tap_free_completed:
+            case Kind::tap_segment_alloc:
+            case Kind::tap_segment_free:
+            case Kind::tap_segment_map:
+            case Kind::tap_segment_unmap:
+            case Kind::tap_oom:
+            case Kind::keyframe:
+            case Kind::initial:
+            case Kind::initial_segment:
+                return kNoTicket;
+        }
+        return kNoTicket;
+    }
+
+    void take_place(const Event& event, const Ledger& ledger) {
+        if (is_block_event(event) || is_region_event(event)) {
+            const Segment* const segment = ledger.segment_of(event.address);
+            if (segment == nullptr || segment->state == SegmentState::foreign) return;
+            set(Column::segment, segments_.of(segment->birth_ticket, 0));
+            set(Column::offset_bytes, event.address - segment->address);
+        } else if (event.kind == Kind::free) {
+            // The region is gone; it had the birth of its object.
+            if (const uint64_t ordinal = segments_.find(event.birth_ticket())) {
+                set(Column::segment, ordinal);
+                set(Column::offset_bytes, 0);
+            }
+        }
+    }
+
+    uint64_t site_of(const Event& event, const Change& change) {
+        SiteKey key;
+        if (change.freed) {
+            key = site_key(change.freed->site, change.freed->size_bytes);
+        } else if (event.kind == Kind::block_alloc || event.kind == Kind::block_oom) {
+            key = site_key(event.site(), event.size_bytes);
+        } else if (has_site(event)) {
+            key.site = event.site();
+        }
+        return key == SiteKey{} ? 0 : sites_.of(key, dictionary_.site(key));
+    }
+
+    void take_totals(const Event& event, const Ledger& ledger) {
+        if (event.has(kTotals)) {
+            set(Column::allocated_bytes, event.allocated_bytes);
+            set(Column::reserved_bytes, event.reserved_bytes);
+        }
+        if (is_observation(event)) set(Column::outside_bytes, outside_bytes(event));
+        if (event.device < 0) return;
+        const DeviceTotals& totals = ledger.device(event.device);
+        const uint64_t active = totals.allocated_bytes + totals.deferred_bytes;
+        set(Column::active_bytes, active);
+        if (ledger.tap_seen()) set(Column::deferred_bytes, totals.deferred_bytes);
+        set(Column::segment_bytes, totals.segment_bytes);
+        set(Column::free_bytes, totals.segment_bytes > active ? totals.segment_bytes - active : 0);
+    }
+
+    void finish_row() {
+        for (size_t at = 0; at < kCsvColumnCount; ++at) {
+            if (at != 0) chunk_.push_back(',');
+            chunk_ += cells_[at];
+        }
+        chunk_.push_back('\n');
+    }
+
+    void flush() {
+        if (open_ && !chunk_.empty()) open_ = sink_(chunk_);
+        chunk_.clear();
+    }
+
+    const Window& window_;
+    const Dictionary dictionary_;
+    const LineSink& sink_;
+    Numbering<SiteKey, SiteKeyHash> sites_;
+    Numbering<uint64_t> phases_;
+    Numbering<uint64_t> dimensions_;
+    Numbering<uint16_t> threads_{0};
+    Numbering<uint64_t> segments_{0};  // by birth ticket
+    std::map<uint16_t, std::vector<uint16_t>> open_phases_;
+    uint16_t phase_ = 0;
+    uint64_t announced_ = kNoTicket;  // birth of the object whose birth record is due
+    uint64_t announced_at_ = kNoTicket;
+    std::array<std::string, kCsvColumnCount> cells_;
+    std::string chunk_;
+    bool open_ = true;
+};
+
+}  // namespace
+
+std::string csv_header() {
+    std::string line;
+    for (const CsvColumn& column : kCsvColumns) {
+        if (!line.empty()) line.push_back(',');
+        line += column.name;
+    }
+    line.push_back('\n');
+    return line;
+}
+
+Result<bool> write_rows(const Capture& capture, const Analysis& analysis, const LineSink& sink) {
+    RowWriter writer(capture.window, analysis, sink);
+    Ledger ledger(capture.window);
+    if (auto outcome = replay(capture, capture.window, ledger, writer); !outcome)
+        return failure(std::move(outcome.error()));
+    return writer.finish();
+}
+
+bool is_birth_of_window(const Window& window, uint64_t ticket) {
+    Event event;
+    if (ticket >= window.events.begin_ticket() && window.events.read(ticket, event)) return is_birth(event);
+    const auto found = std::ranges::lower_bound(window.objects, ticket, {}, &LiveObject::birth_ticket);
+    return found != window.objects.end() && found->birth_ticket == ticket;
+}
+
+}  // namespace memsnap

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The export check: whether a text is a receipt and nothing but a receipt. The rule: what is not known to be
+// harmless is refused; nothing in here knows the recording.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace memsnap {
+
+// Empty when all is well, else the place and what is wrong there.
+std::string check_receipt(std::string_view text);
+
+}  // namespace memsnap
