@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A receipt begins with a brace, a ring never does.
+#include "diff_source.h"
+
+#include <array>
+#include <span>
+#include <string_view>
+
+#include "analysis.h"
+#include "diff_members.h"
+#include "names.h"
+#include "receipt.h"
+#include "receipt_check.h"
+#include "ring_file.h"
+
+namespace memsnap {
+namespace {
+
+Error refused(const std::string& path, ErrorCode code, std::string rule, std::string detail,
+              std::string way_out) {
+    return {.code = code,
+            .file = path,
+            .offset_bytes = std::nullopt,
+            .ticket = std::nullopt,
+            .rule = std::move(rule),
+            .detail = std::move(detail),
+            .way_out = std::move(way_out)};
+}
+
+Result<Source> parsed(const std::string& path, std::string_view receipt) {
+    Source source;
+    source.path = path;
+    source.receipt.Parse(receipt.data(), receipt.size());
+    const bool ours =
+        !source.receipt.HasParseError() && text(find(source.receipt, {"schema"})) == kReceiptSchema;
+    if (!ours) {
+        return failure(refused(path, ErrorCode::not_memsnap, "receipt_schema",
+                               "neither a ring nor a receipt of this version",
+                               "memsnap-replay RING --json FILE writes a receipt"));
+    }
+    if (std::string problem = check_receipt(receipt); !problem.empty()) {
+        return failure(refused(path, ErrorCode::corrupt, "receipt_check", std::move(problem),
+                               "write the receipt again from its ring"));
+    }
+    return source;
+}
+
+Result<Source> open_receipt(const RingFile& file) {
+    std::string content(file.size_bytes(), '\0');
+    if (auto done = file.read(0, std::as_writable_bytes(std::span(content))); !done)
+        return failure(std::move(done.error()));
+    if (content.ends_with('\n')) content.pop_back();
+    return parsed(file.path(), content);
+}
+
+}  // namespace
+
+Result<Source> open_source(const std::string& path) {
+    const auto file = RingFile::open(path);
+    if (!file) return failure(file.error());
+    std::array<std::byte, 1> first = {};
+    if (file->size_bytes() != 0) {
+        if (auto done = file->read(0, first); !done) return failure(std::move(done.error()));
+    }
+    if (first.front() == std::byte{'{'}) return open_receipt(*file);
+    auto capture = Capture::read(path);
+    if (!capture) return failure(std::move(capture.error()));
+    const auto analysis = analyse(*capture, {});
+    if (!analysis) return failure(analysis.error());
+    const auto receipt = write_receipt(*capture, *analysis);
+    if (!receipt) return failure(receipt.error());
+    auto source = parsed(path, *receipt);
+    if (source) source->capture.emplace(std::move(*capture));
+    return source;
+}
+
+}  // namespace memsnap
