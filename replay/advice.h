@@ -4,6 +4,7 @@
 // the evidence supports, one thing at a time, on the same run; nothing from the job stands in a text.
 #pragma once
 
+#include <span>
 #include <string_view>
 
 #include "evidence.h"
@@ -22,7 +23,9 @@ Advice advise(Hypothesis hypothesis, const Evidence& evidence, const Verdict& ve
 // For a verdict that a qualifier answers, or that lacks evidence: fix, proof and probe of the whole.
 Advice advise_answer(const Verdict& verdict);
 
-// Whether a text is one of the closed set.
-bool is_advice(std::string_view text);
+// The closed sets.
+std::span<const std::string_view> fixes();
+std::span<const std::string_view> proofs();
+std::span<const std::string_view> probes();
 
 }  // namespace memsnap

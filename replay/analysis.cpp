@@ -42,19 +42,22 @@ std::optional<uint64_t> kept_since(const Failures& failures, const Failure& fail
 // Follows a replay up to the failing record and gathers the evidence there.
 class IncidentWatch {
   public:
-    IncidentWatch(const Vantage& vantage, const Failures& failures, const Failure& failure)
+    IncidentWatch(const Vantage& vantage, const Ledger& begin, const Failures& failures,
+                  const Failure& failure)
         : vantage_(vantage),
           failures_(failures),
           failure_(failure),
           device_(failure.event.device),
           marked_(marked_boundaries(vantage.capture.boundaries, device_, failure.event.ticket)),
           log_(vantage.capture, vantage.pinned[static_cast<size_t>(device_)], device_, failure.event.ticket,
-               vantage.capture.monotonic_ns(failure.event.time_counter)) {}
+               vantage.capture.monotonic_ns(failure.event.time_counter)),
+          history_(begin, vantage.window.events.begin_ticket(), device_) {}
 
     void operator()(const Event& event, const Ledger& ledger, const Change& change) {
-        if (gathered_) return;
+        if (incident_) return;
+        history_.take(event, ledger, change);
         if (event.ticket >= failure_.event.ticket) {
-            gathered_ = gather(vantage_, failure_, ledger, matched(), log_, kept_since(failures_, failure_));
+            decide_incident(ledger);
             return;
         }
         if (event.device != device_) return;
@@ -65,7 +68,7 @@ class IncidentWatch {
         }
     }
 
-    std::optional<Gathered> gathered() && { return std::move(gathered_); }
+    std::optional<Incident> incident() && { return std::move(incident_); }
 
   private:
     bool infers() const { return marked_.basis == GrowthBasis::too_few && !vantage_.from_keyframe; }
@@ -81,6 +84,20 @@ class IncidentWatch {
         return inferred ? std::move(*inferred) : marked_;
     }
 
+    void decide_incident(const Ledger& ledger) {
+        Incident& incident = incident_.emplace();
+        incident.boundaries = matched();
+        Gathered gathered =
+            gather(vantage_, failure_, ledger, incident.boundaries, log_, kept_since(failures_, failure_));
+        incident.failure = failure_;
+        incident.scene = std::move(gathered.scene);
+        incident.evidence = gathered.evidence;
+        incident.history = history_.history();
+        incident.verdict = decide(incident.evidence);
+        incident.explanations = explain(incident.evidence, incident.verdict);
+        incident.from_keyframe = vantage_.from_keyframe;
+    }
+
     const Vantage vantage_;
     const Failures& failures_;
     const Failure& failure_;
@@ -88,7 +105,8 @@ class IncidentWatch {
     Matched marked_;
     HeartbeatCounter counter_;
     ObservationLog log_;
-    std::optional<Gathered> gathered_;
+    HistoryWatch history_;
+    std::optional<Incident> incident_;
 };
 
 // The lanes of every device, for a job that did not fail.
@@ -130,17 +148,6 @@ class ShapeWatch {
     std::array<std::optional<uint64_t>, kDeviceCapacity> totals_ = {};
 };
 
-Incident decide_incident(const Failure& failure, Gathered gathered, bool from_keyframe) {
-    Incident incident;
-    incident.failure = failure;
-    incident.scene = std::move(gathered.scene);
-    incident.evidence = gathered.evidence;
-    incident.verdict = decide(incident.evidence);
-    incident.explanations = explain(incident.evidence, incident.verdict);
-    incident.from_keyframe = from_keyframe;
-    return incident;
-}
-
 Error usage_error(const Capture& capture, std::string detail) {
     return {.code = ErrorCode::usage,
             .file = capture.path,
@@ -161,18 +168,19 @@ Error unreadable_instant(const Capture& capture, const Failure& failure) {
             .way_out = "memsnap-replay dump shows what the file still holds"};
 }
 
-Result<Incident> look_in_keyframe(const Capture& capture, const Failures& failures, const Failure& failure) {
+Result<void> look_in_keyframe(const Capture& capture, const Failure& failure, Analysis& analysis) {
     auto keyframe = capture.read_keyframe(*failure.keyframe_slot);
     if (!keyframe) return memsnap::failure(std::move(keyframe.error()));
     const Keyframe& frame = **keyframe;
     const Vantage vantage{capture, frame.window, frame.pinned, frame.operation, true};
-    IncidentWatch watch(vantage, failures, failure);
     Ledger ledger(frame.window);
+    IncidentWatch watch(vantage, ledger, analysis.failures, failure);
     auto outcome = replay(capture, frame.window, ledger, watch);
     if (!outcome) return memsnap::failure(std::move(outcome.error()));
-    auto gathered = std::move(watch).gathered();
-    if (!gathered) return memsnap::failure(unreadable_instant(capture, failure));
-    return decide_incident(failure, std::move(*gathered), true);
+    analysis.incident = std::move(watch).incident();
+    if (!analysis.incident) return memsnap::failure(unreadable_instant(capture, failure));
+    analysis.notes = last_notes(frame.window.events, failure.event.ticket);
+    return {};
 }
 
 }  // namespace
@@ -192,6 +200,7 @@ Result<Analysis> analyse(const Capture& capture, const AnalysisOptions& options)
         if (!outcome) return memsnap::failure(std::move(outcome.error()));
         analysis.replay = *outcome;
         analysis.shapes = watch.shapes(ledger);
+        analysis.notes = last_notes(capture.window.events, capture.window.events.end_ticket());
         if (options.device) {
             std::erase_if(analysis.shapes,
                           [&](const DeviceShapes& s) { return s.device != *options.device; });
@@ -208,7 +217,7 @@ Result<Analysis> analyse(const Capture& capture, const AnalysisOptions& options)
     const Failure& failure = analysis.failures.listed[*index];
     const std::vector<Event> in_ring;
     const Vantage vantage{capture, capture.window, capture.pinned, in_ring, false};
-    IncidentWatch watch(vantage, analysis.failures, failure);
+    IncidentWatch watch(vantage, ledger, analysis.failures, failure);
     const auto visit = [&](const Event& event, const Ledger& state, const Change& change) {
         if (failure.in_window) watch(event, state, change);
     };
@@ -216,14 +225,13 @@ Result<Analysis> analyse(const Capture& capture, const AnalysisOptions& options)
     if (!outcome) return memsnap::failure(std::move(outcome.error()));
     analysis.replay = *outcome;
     if (!failure.in_window) {
-        auto incident = look_in_keyframe(capture, analysis.failures, failure);
-        if (!incident) return memsnap::failure(std::move(incident.error()));
-        analysis.incident = std::move(*incident);
+        if (auto looked = look_in_keyframe(capture, failure, analysis); !looked)
+            return memsnap::failure(std::move(looked.error()));
         return analysis;
     }
-    auto gathered = std::move(watch).gathered();
-    if (!gathered) return memsnap::failure(unreadable_instant(capture, failure));
-    analysis.incident = decide_incident(failure, std::move(*gathered), false);
+    analysis.incident = std::move(watch).incident();
+    if (!analysis.incident) return memsnap::failure(unreadable_instant(capture, failure));
+    analysis.notes = last_notes(capture.window.events, failure.event.ticket);
     return analysis;
 }
 

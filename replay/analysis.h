@@ -9,9 +9,11 @@
 #include <optional>
 #include <vector>
 
+#include "boundary.h"
 #include "capture.h"
 #include "evidence.h"
 #include "explain.h"
+#include "history.h"
 #include "incident.h"
 #include "replay.h"
 #include "result.h"
@@ -31,6 +33,8 @@ struct Incident {
     Failure failure;
     Scene scene;
     Evidence evidence;
+    Matched boundaries;  // what growth was measured between
+    History history;
     Verdict verdict;
     Explanations explanations;
     bool from_keyframe = false;  // the ring no longer holds the failing instant
@@ -41,6 +45,7 @@ struct Analysis {
     Failures failures;
     std::optional<Incident> incident;
     std::vector<DeviceShapes> shapes;  // by device; of the one asked for
+    std::vector<Note> notes;           // what the user noted last before the failure, or the end
     uint32_t lost_failure_count = 0;   // counted by the recorder, and none of them can be read any more
 };
 

@@ -9,25 +9,37 @@ namespace memsnap {
 
 namespace {
 
-// Linear between the anchors around the counter; beyond the last pair, that pair's slope.
+__extension__ typedef unsigned __int128 Product;  // `__extension__`: the type is GCC's
+
+std::optional<uint64_t> moved(uint64_t clock_ns, bool earlier, Product distance_ns) {
+    const uint64_t room_ns = earlier ? clock_ns : ~clock_ns;
+    if (distance_ns > room_ns) return std::nullopt;
+    const auto distance = static_cast<uint64_t>(distance_ns);
+    return earlier ? clock_ns - distance : clock_ns + distance;
+}
+
+// Linear between the anchors around the counter; beyond the last pair, that pair's slope. Rounded towards the
+// earlier anchor. Empty where the result is no time.
 std::optional<uint64_t> interpolate(const std::vector<Anchor>& anchors, ClockSource source, uint64_t counter,
                                     uint64_t Anchor::*clock) {
     if (anchors.empty()) return std::nullopt;
     if (anchors.size() == 1) {
+        const Anchor& only = anchors[0];
+        const bool before = counter < only.counter;
         if (source != ClockSource::monotonic_ns) return std::nullopt;
-        return anchors[0].*clock + (counter - anchors[0].counter);
+        return moved(only.*clock, before, before ? only.counter - counter : counter - only.counter);
     }
     const auto behind = std::upper_bound(anchors.begin() + 1, anchors.end() - 1, counter,
                                          [](uint64_t value, const Anchor& a) { return value < a.counter; });
     const Anchor& b = *behind;
     const Anchor& a = *(behind - 1);
-    const double ticks = static_cast<double>(b.counter - a.counter);
-    if (ticks <= 0) return std::nullopt;
-    const double share = (static_cast<double>(counter) - static_cast<double>(a.counter)) / ticks;
-    const double span_ns = static_cast<double>(b.*clock) - static_cast<double>(a.*clock);
-    const double offset_ns = share * span_ns;
-    if (!(offset_ns > -9e18 && offset_ns < 9e18)) return std::nullopt;
-    return a.*clock + static_cast<uint64_t>(static_cast<int64_t>(offset_ns));
+    if (b.counter == a.counter) return std::nullopt;
+    const bool before = counter < a.counter;
+    const bool set_back = b.*clock < a.*clock;
+    const uint64_t ticks = before ? a.counter - counter : counter - a.counter;
+    const uint64_t span_ns = set_back ? a.*clock - b.*clock : b.*clock - a.*clock;
+    const Product offset_ns = Product{ticks} * span_ns / (b.counter - a.counter);
+    return moved(a.*clock, before != set_back, offset_ns);
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include <clocale>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,6 +21,14 @@
 #include "analysis.h"
 #include "capture.h"
 #include "check.h"
+#include "check_ledger.h"
+#include "check_receipt.h"
+#include "csv_output.h"
+#include "cut.h"
+#include "diff.h"
+#include "diff_json.h"
+#include "diff_read.h"
+#include "diff_text.h"
 #include "dump.h"
 #include "dump_state.h"
 #include "newest_job.h"
@@ -33,14 +42,16 @@ namespace {
 
 constexpr const char* kExitCodes =
     "Exit status:\n"
-    "  0   replayed, no incident\n"
-    "  10  an incident; a primary cause, or a qualifier that is itself the answer\n"
-    "  11  an incident, the evidence does not suffice for a primary cause\n"
+    "  0   replayed, no incident; diff: the fix is proven, or no incident on either side\n"
+    "  10  an incident; a primary cause, or a qualifier that is itself the answer;\n"
+    "      diff: AFTER ran out of memory too, or the fix is refuted\n"
+    "  11  an incident, the evidence does not suffice for a primary cause;\n"
+    "      diff: not comparable, or what would prove the fix is unknown\n"
     "  2   usage\n"
     "  3   not a memsnap file, or a version this build cannot read\n"
     "  4   corrupt beyond what the commit rules explain\n"
     "  5   input or output error\n"
-    "  6   a check or comparison disagreed\n";
+    "  6   a check or comparison disagreed; diff: another verdict of the same evidence\n";
 
 // An empty name is an unset variable of somebody's script, not the wish for a default.
 const CLI::Validator kNotEmpty(
@@ -53,9 +64,35 @@ const CLI::Validator kTicket(
     },
     "TICKET");
 
+const CLI::Validator kBytes(
+    [](const std::string& text) {
+        const bool number = !text.empty() && text.size() < 19 &&
+                            std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
+        return std::string(number ? "" : "not a number of bytes: " + printable(text));
+    },
+    "BYTES");
+const CLI::Validator kCohortField(
+    [](const std::string& text) {
+        return std::string(is_cohort_field(text) ? "" : "not a fact that diff compares: " + printable(text));
+    },
+    "FIELD");
+
+// The `diff` subcommand's.
+struct ComparisonOptions {
+    std::string before, after;
+    std::string json_path;
+    bool force = false;
+    DiffOptions diff;
+};
+
+constexpr int kLastDevice = kDeviceCapacity - 1;
+
 struct Options {
     std::string ring;  // empty: the newest job of the working folder
     std::string json_path;
+    std::string csv_path;
+    std::string window_path;
+    CutBounds window;
     bool force = false;
     AnalysisOptions analysis;
     DumpOptions dump;
@@ -109,11 +146,45 @@ int run_dump(const Capture& capture, const Options& options) {
     return flushed(0);
 }
 
-int run_check(const Capture& capture) {
-    const auto text = check(capture);
-    if (!text) return report_error(text.error());
-    fmt::print("{}", *text);
-    return flushed(0);
+int run_check(const Capture& capture, const Options& options) {
+    const auto say = [](const Result<std::string>& text) {
+        if (!text) return report_error(text.error());
+        fmt::print("{}", *text);
+        return 0;
+    };
+    int status = 0;
+    if (options.json_path.empty() && options.csv_path.empty()) status = say(check(capture));
+    if (!options.json_path.empty()) status = say(check_receipt_file(capture, options.json_path));
+    if (status == 0 && !options.csv_path.empty()) {
+        const auto analysis = analyse(capture, options.analysis);
+        if (!analysis) return report_error(analysis.error());
+        status = say(check_ledger_file(capture, *analysis, options.csv_path));
+    }
+    return status == 0 ? flushed(0) : status;
+}
+
+// A recording that cannot be read, and why it perhaps is none.
+int report_unreadable(Error error) {
+    if (error.code == ErrorCode::not_memsnap && is_receipt_file(error.file)) {
+        error.detail = "is a receipt already: nothing is left in it to take out";
+        error.way_out = "give the recording; memsnap-replay check --receipt compares a receipt with it";
+    }
+    return report_error(error);
+}
+
+Result<void> write_window(const Capture& capture, const Analysis& analysis, const Options& options) {
+    if (!analysis.incident) {
+        fmt::print(stderr, "memsnap-replay: nothing to cut: the recording holds no incident\n");
+        return {};
+    }
+    const auto text = cut_incident(capture, analysis, options.window);
+    if (!text) return failure(text.error());
+    return write_output(options.window_path, *text, options.force, capture.path);
+}
+
+// How many results go there instead of the report.
+int on_standard_output(const Options& options) {
+    return (options.json_path == "-") + (options.csv_path == "-") + (options.window_path == "-");
 }
 
 int run_verdict(const Capture& capture, const Options& options) {
@@ -127,15 +198,75 @@ int run_verdict(const Capture& capture, const Options& options) {
             return report_error(written.error());
         }
     }
-    if (options.json_path != "-") fmt::print("{}", render_report(capture, *analysis, terminal_style()));
+    if (!options.csv_path.empty()) {
+        if (const auto written = write_ledger(capture, *analysis, options.csv_path, options.force); !written)
+            return report_error(written.error());
+    }
+    if (!options.window_path.empty()) {
+        if (const auto written = write_window(capture, *analysis, options); !written)
+            return report_error(written.error());
+    }
+    if (on_standard_output(options) == 0)
+        fmt::print("{}", render_report(capture, *analysis, terminal_style()));
     return flushed(exit_status(*analysis));
+}
+
+int run_diff(const ComparisonOptions& options) {
+    auto sides = read_sides(options.before, options.after);
+    if (!sides) return report_error(sides.error());
+    const Diff diff = compare(std::move(sides->first), std::move(sides->second), options.diff);
+    if (!options.json_path.empty()) {
+        const auto json = diff_json(diff);
+        if (!json) return report_error(json.error());
+        std::error_code absent;
+        const bool over_after = std::filesystem::equivalent(options.json_path, options.after, absent);
+        const auto written = write_output(options.json_path, *json, options.force,
+                                          over_after ? options.after : options.before);
+        if (!written) return report_error(written.error());
+    }
+    if (options.json_path != "-") fmt::print("{}", render_diff(diff, terminal_style()));
+    return flushed(exit_status(diff));
+}
+
+CLI::App* add_diff(CLI::App& app, ComparisonOptions& options) {
+    CLI::App* const diff =
+        app.add_subcommand("diff", "compare the run that failed with the run that has the fix");
+    diff->add_option("before", options.before, "the ring or receipt of the run that failed")
+        ->required()
+        ->check(kNotEmpty);
+    diff->add_option("after", options.after, "the ring or receipt of the run with the fix")
+        ->required()
+        ->check(kNotEmpty);
+    diff->add_option("--changed", options.diff.declared,
+                     "a fact that the fix was meant to change; repeatable")
+        ->check(kCohortField)
+        ->allow_extra_args(false);
+    diff->add_option("--target-headroom", options.diff.target_headroom_bytes,
+                     "bytes that must stay free at the peak of AFTER")
+        ->check(kBytes);
+    diff->add_option("--json", options.json_path, "write the comparison to this file; - is standard output")
+        ->check(kNotEmpty);
+    diff->add_flag("--force", options.force, "overwrite an existing output file");
+    return diff;
+}
+
+CLI::App* add_check(CLI::App& app, Options& options) {
+    CLI::App* const check = app.add_subcommand("check", "validate a recording, or what was written of it");
+    check->add_option("--receipt", options.json_path, "recompute this receipt, and compare every field")
+        ->check(kNotEmpty);
+    check->add_option("--csv", options.csv_path, "recompute this event ledger, and compare every row")
+        ->check(kNotEmpty);
+    check->add_option("--device", options.analysis.device, "the device that the ledger was written for")
+        ->check(CLI::Range(0, kLastDevice));
+    check->add_option("--at", options.analysis.at_ticket, "the failure that the ledger was written for")
+        ->check(kTicket);
+    return check;
 }
 
 }  // namespace
 
 int run_command_line(int argc, char** argv) {
     constexpr const char* kRingHelp = "the recording; without it the newest job of the working folder";
-    constexpr int kLastDevice = kDeviceCapacity - 1;
     Options options;
     CLI::App app{"Reads a recording of a GPU job's memory and says why it ran out of it.", "memsnap-replay"};
     app.footer(kExitCodes);
@@ -144,6 +275,17 @@ int run_command_line(int argc, char** argv) {
     app.add_option("ring", options.ring, kRingHelp)->check(kNotEmpty);
     app.add_option("--json", options.json_path, "write the receipt to this file; - is standard output")
         ->check(kNotEmpty);
+    app.add_option("--csv", options.csv_path, "write the event ledger to this file; - is standard output")
+        ->check(kNotEmpty);
+    app.add_option("--window", options.window_path,
+                   "write the incident alone as a short text for memsnap-encode; - is standard output")
+        ->check(kNotEmpty);
+    app.add_option("--window-events", options.window.events_count, "most events of it")
+        ->capture_default_str();
+    app.add_option("--window-segments", options.window.segments_count, "most segments of it")
+        ->capture_default_str();
+    app.add_option("--window-blocks", options.window.blocks_count, "most blocks of one of its segments")
+        ->capture_default_str();
     app.add_flag("--force", options.force, "overwrite an existing output file");
     app.add_option("--device", options.analysis.device, "look at this device only")
         ->check(CLI::Range(0, kLastDevice));
@@ -157,19 +299,26 @@ int run_command_line(int argc, char** argv) {
         ->excludes(header);
     dump->add_option("--device", options.dump.device, "records of this device only")
         ->check(CLI::Range(0, kLastDevice));
-    CLI::App* const validate = app.add_subcommand("check", "validate only");
+    CLI::App* const validate = add_check(app, options);
     validate->add_option("ring", options.ring, kRingHelp)->check(kNotEmpty);
+    ComparisonOptions comparison;
+    CLI::App* const diff = add_diff(app, comparison);
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
         return app.exit(error) == 0 ? 0 : static_cast<int>(ErrorCode::usage);
     }
+    if (diff->parsed()) return run_diff(comparison);
+    if (on_standard_output(options) > 1) {
+        fmt::print(stderr, "memsnap-replay: only one result can be on standard output\n");
+        return static_cast<int>(ErrorCode::usage);
+    }
     const auto path = named_ring(options.ring);
     if (!path) return report_error(path.error());
     const auto capture = Capture::read(*path);
-    if (!capture) return report_error(capture.error());
+    if (!capture) return report_unreadable(capture.error());
     if (dump->parsed()) return run_dump(*capture, options);
-    if (validate->parsed()) return run_check(*capture);
+    if (validate->parsed()) return run_check(*capture, options);
     return run_verdict(*capture, options);
 }
 

@@ -162,7 +162,7 @@ class Decision {
     // was short at all: then nothing is primary, and what would be is undecidable.
     void weigh() {
         const Numbers& n = numbers();
-        verdict_.qualifiers.add_if(point_.cap.has_value(), Qualifier::cap);
+        verdict_.qualifiers.add_if(cap_binds_, Qualifier::cap);
         if (n.margin >= n.threshold) {
             weigh_with_room();
         } else {

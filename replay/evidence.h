@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "measure.h"
 
@@ -48,6 +49,7 @@ struct Extents {
     uint64_t reusable = 0;              // sum of those not known incompatible and >= request
     uint64_t fragmented = 0;            // sum of those not known incompatible and < request
     uint64_t incompatible = 0;          // sum of those of other pools, streams or size classes
+    uint64_t remappable = 0;  // whole pages in those not incompatible: what expandable ones give back
     HoleRelease release = HoleRelease::unknown;
 
     Wide compatible() const { return Wide{reusable} + fragmented; }
@@ -63,11 +65,12 @@ struct Growth {
 };
 
 struct Outside {
-    Measure others;                  // bytes of other processes
-    uint64_t named_bytes = 0;        // live driver-level bytes of this process's named libraries
-    uint64_t named_growth = 0;       // of them, born after the baseline
-    Measure baseline_outside;        // X at the baseline
-    Measure baseline_unattributed;   // X at the baseline less what had a name then
+    Measure others;                 // bytes of other processes
+    uint64_t named_bytes = 0;       // live driver-level bytes of this process's named libraries
+    uint64_t named_growth = 0;      // of them, born after the baseline
+    Measure baseline_outside;       // X at the baseline
+    Measure baseline_unattributed;  // X at the baseline less what had a name then
+    std::optional<uint64_t> baseline_ticket;
     Measure earlier_outside;         // X at the latest observation at least a second before the failure
     bool holder_shares_job = false;  // another process of this job holds the bytes
 };
@@ -92,6 +95,8 @@ struct Evidence {
     Extents extents;
     Growth growth;
     Outside outside;
+
+    bool expandable_segments = false;  // the allocator uses them already
 
     bool fatal = false;       // nothing shows that the job went on
     bool survived = false;    // a boundary or an equally large success followed

@@ -75,9 +75,11 @@ class Explainer {
     std::vector<Clause> fragmentation_clauses() const {
         std::vector<Clause> clauses = {reaches(margin_terms(), {{"threshold", n_.threshold}})};
         const Extents& extents = evidence_.extents;
-        if (!extents.known || foreign()) return clauses;
-        clauses.push_back(
-            reaches({{"largest_free_extent", extents.largest_not_excluded}}, {{"request", n_.request}}));
+        if (!extents.known) return clauses;
+        if (!foreign()) {
+            clauses.push_back(
+                reaches({{"largest_free_extent", extents.largest_not_excluded}}, {{"request", n_.request}}));
+        }
         if (!room()) {
             clauses.push_back(
                 reaches({{"fragmented_free", extents.fragmented}}, {{"threshold", n_.threshold}}));
@@ -142,6 +144,7 @@ std::vector<Input> inputs(Hypothesis one, const Evidence& evidence) {
             inputs.push_back({"reusable_free_bytes", derived_if(extents.known, extents.reusable)});
             inputs.push_back({"fragmented_free_bytes", derived_if(extents.known, extents.fragmented)});
             inputs.push_back({"incompatible_free_bytes", derived_if(extents.known, extents.incompatible)});
+            inputs.push_back({"remappable_bytes", derived_if(extents.known, extents.remappable)});
             break;
         case external:
             inputs.push_back({"other_processes_bytes", outside.others});
@@ -197,7 +200,7 @@ Explanations explain(const Evidence& evidence, const Verdict& verdict) {
 }
 
 std::string inequality(const Explanation& explanation) {
-    if (explanation.clauses.empty()) return "unknown: the numbers settle nothing";
+    if (explanation.clauses.empty()) return std::string(kUnsettled);
     std::string text;
     for (const Clause& clause : explanation.clauses) {
         if (!text.empty()) text += " and ";

@@ -52,6 +52,9 @@ using Explanations = std::array<Explanation, 4>;  // by Hypothesis
 
 Explanations explain(const Evidence& evidence, const Verdict& verdict);
 
+// The inequality of a verdict without numbers.
+inline constexpr std::string_view kUnsettled = "unknown: the numbers settle nothing";
+
 // One ASCII line, in bytes.
 std::string inequality(const Explanation& explanation);
 

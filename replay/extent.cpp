@@ -9,7 +9,6 @@ namespace memsnap {
 
 namespace {
 
-constexpr uint64_t kLargeSegment_bytes = uint64_t{20} << 20;
 constexpr uint64_t kLargeRequest_bytes = uint64_t{10} << 20;
 
 // Native: small segments are 2 MiB and nothing else is. Expandable: the pages tell, unless pages of large

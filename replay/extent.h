@@ -27,6 +27,7 @@ enum class Compatibility : uint8_t {
 
 inline constexpr uint64_t kSmallRequestLimit_bytes = uint64_t{1} << 20;
 inline constexpr uint64_t kSmallSegment_bytes = uint64_t{2} << 20;
+inline constexpr uint64_t kLargeSegment_bytes = uint64_t{20} << 20;
 
 // A range of a segment, live or free: the row of the extent table.
 struct Extent {

@@ -172,6 +172,7 @@ class Gatherer {
         }
         extents.largest_not_excluded = std::max(extents.largest_not_excluded, size);
         (size >= asked_bytes() ? extents.reusable : extents.fragmented) += size;
+        extents.remappable += remappable_bytes(row.extent, segment);
         const bool growable = row.extent.segment_kind == SegmentKind::expandable && ends_segment;
         if (growable) mapped_tail_bytes_ = std::max(mapped_tail_bytes_, size);
     }
@@ -183,6 +184,16 @@ class Gatherer {
         const uint64_t first = (extent.offset_bytes + page - 1) / page;
         const uint64_t last = (extent.offset_bytes + extent.size_bytes) / page;
         return last > first ? (last - first) * page : 0;
+    }
+
+    // Whole pages of the size that expandable segments would have for this request: memory that they can give
+    // back from under a hole. Where the holes lie may differ in another run; how large they are is a fair
+    // guess.
+    uint64_t remappable_bytes(const Extent& extent, const Segment& segment) const {
+        if (extent.segment_kind == SegmentKind::expandable) return releasable_bytes(extent, segment);
+        const uint64_t page =
+            asked_bytes() <= kSmallRequestLimit_bytes ? kSmallSegment_bytes : kLargeSegment_bytes;
+        return extent.size_bytes / page * page;
     }
 
     // Slack in segments that no tap saw has no known holes: it counts as fragmented, so that the parts of
@@ -242,6 +253,7 @@ class Gatherer {
         evidence.fatal = !failure_.followed;
         evidence.survived = failure_.followed;
         evidence.blind = header.counters.blind > 0;
+        evidence.expandable_segments = header.config.expandable_segments;
         const auto& incomplete = header.incomplete_from_ticket;
         evidence.incomplete = header.start_mode == StartMode::late ||
                               header.arm_state != ArmState::recording ||

@@ -246,6 +246,7 @@ std::optional<Rule> Ledger::check_end(const Window& window) const {
     for (const LiveObject& object : window.objects) {
         if (!object.live_at_end) continue;
         if (object.object == Object::block) {
+            if (!has_block_size(block_of(object))) continue;  // said of its birth already
             const Block* const block = blocks_.find(object.address);
             blocks_agree &= block != nullptr && block->birth_ticket == object.birth_ticket &&
                             block->size_bytes == object.size_bytes;

@@ -42,6 +42,9 @@ struct Block {
     uint64_t end() const { return address + size_bytes; }
 };
 
+// What a caching allocator can grant: whole granules, inside the address space.
+bool has_block_size(const Block& block);
+
 // A freed block that the allocator still waits for.
 struct DeferredBlock {
     uint64_t address = 0;
@@ -65,7 +68,7 @@ struct Segment {
     uint64_t address = 0;
     uint64_t size_bytes = 0;
     uint64_t birth_ticket = kNoTicket;  // expandable: of its first mapping
-    uint64_t granule_bytes = 0;         // expandable: size of its first mapping
+    uint64_t granule_bytes = 0;         // expandable: size of its lowest mapping
     uint64_t largest_block_bytes = 0;   // ever seen inside it; > 1 MiB makes it a large one
     uint64_t stream = 0;                // meaningful with tap_known
     uint16_t library = 0;
@@ -237,6 +240,7 @@ class Ledger {
     AddressTable<Segment> segments_;
     AddressTable<DriverObject> objects_;           // by birth ticket
     std::map<uint64_t, PhysicalMemory> physical_;  // by handle
+    std::map<uint64_t, uint64_t> page_bytes_;      // of expandable segments, by address
     std::vector<DeferredBlock> deferred_;
     std::array<DeviceTotals, kDeviceCapacity> totals_ = {};
     std::array<DeviceState, kDeviceCapacity> states_ = {};

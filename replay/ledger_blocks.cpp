@@ -13,17 +13,17 @@ namespace {
 
 constexpr uint64_t kSizeLimit_bytes = uint64_t{1} << 60;  // beyond it a size is a negative number
 
-bool is_block_size(const Block& block) {
-    return block.size_bytes != 0 && block.size_bytes % kGranule_bytes == 0 &&
-           block.size_bytes < kSizeLimit_bytes && block.address <= ~block.size_bytes;
-}
-
 // Modulo 2^64: neither the file's numbers nor their differences are known to be small.
 int64_t difference(uint64_t a, uint64_t b) {
     return static_cast<int64_t>(a - b);
 }
 
 }  // namespace
+
+bool has_block_size(const Block& block) {
+    return block.size_bytes != 0 && block.size_bytes % kGranule_bytes == 0 &&
+           block.size_bytes < kSizeLimit_bytes && block.address <= ~block.size_bytes;
+}
 
 std::optional<Rule> Ledger::block_alloc(const Event& event, Change& change) {
     Block block;
@@ -52,7 +52,7 @@ std::optional<Rule> Ledger::block_alloc(const Event& event, Change& change) {
 }
 
 std::optional<Rule> Ledger::add_block(const Block& block, const Block** entered) {
-    if (!is_block_size(block)) return Rule::block_size;
+    if (!has_block_size(block)) return Rule::block_size;
     std::optional<Rule> broken;
     auto where = blocks_.place(block.address);
     for (;; where = blocks_.place(block.address)) {

@@ -43,6 +43,7 @@ std::optional<Rule> Ledger::object_alloc(const DriverObject& object) {
         region.kind = SegmentKind::expandable;
         region.state = SegmentState::segment;
         region.granule_bytes = entered.size_bytes;
+        page_bytes_[entered.address] = entered.size_bytes;
     }
     if (entered.op == Op::none)
         region.state = SegmentState::segment;  // told by the allocator at a late start
@@ -120,6 +121,7 @@ void Ledger::remove_region(const DriverObject& object, std::optional<Segment>& r
     removed = *segment;
     removed->address = object.address;
     removed->size_bytes = object.size_bytes;
+    if (removed->kind == SegmentKind::expandable) removed->granule_bytes = object.size_bytes;
     unmap(object.address, object.size_bytes);
 }
 
@@ -134,6 +136,8 @@ void Ledger::unmap(uint64_t address, uint64_t size_bytes) {
         Segment rest = whole;
         rest.address = from;
         rest.size_bytes = to - from;
+        if (const auto page = page_bytes_.find(from); page != page_bytes_.end())
+            rest.granule_bytes = page->second;
         account(rest, true);
         segments_.insert(from, rest);
     };

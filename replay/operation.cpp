@@ -54,7 +54,7 @@ bool unchanged_since_refusal(const EventStream& events, const Event& observation
     if (operation.first_refused_ticket > observation.ticket) return false;
     for (uint64_t ticket = observation.ticket; ticket-- > operation.first_refused_ticket;) {
         Event event;
-        if (ticket < events.begin_ticket() || !events.read(ticket, event)) return false;
+        if (!events.read(ticket, event)) return false;
         if (changes_mappings(event)) return false;
         if (event.kind == Kind::fail && event.thread == observation.thread) return true;
     }

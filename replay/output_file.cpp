@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 namespace memsnap {
 
@@ -65,39 +66,72 @@ const char* irreplaceable(const std::string& path, const std::string& input) {
     return same ? "is the recording itself" : nullptr;
 }
 
+constexpr const char* kTaken = "exists, and is not overwritten";
+constexpr const char* kOtherName = "give another name, or --force";
+
 }  // namespace
 
-Result<void> write_output(const std::string& path, std::string_view content, bool replace,
-                          const std::string& input) {
-    if (path == "-") {
-        const bool written = std::fwrite(content.data(), 1, content.size(), stdout) == content.size();
-        if (written && std::fflush(stdout) == 0) return {};
-        return failure(output_error("standard output", system_words("cannot be written"), ""));
-    }
-    const char* const kTaken = "exists, and is not overwritten";
-    if (!replace && ::access(path.c_str(), F_OK) == 0) {
-        return failure(output_error(path, kTaken, "give another name, or --force"));
-    }
+Result<OutputFile> OutputFile::create(const std::string& path, bool replace, const std::string& input) {
+    OutputFile file(path, replace);
+    if (path == "-") return file;
+    if (!replace && ::access(path.c_str(), F_OK) == 0) return failure(output_error(path, kTaken, kOtherName));
     if (const char* const obstacle = irreplaceable(path, input)) {
         return failure(output_error(path, obstacle, "give another name, or - for standard output"));
     }
-    std::string temporary = path + ".XXXXXX";
-    const int descriptor = ::mkstemp(temporary.data());
-    if (descriptor < 0)
+    file.temporary_ = path + ".XXXXXX";
+    file.descriptor_ = ::mkstemp(file.temporary_.data());
+    if (file.descriptor_ < 0) {
+        file.temporary_.clear();
         return failure(output_error(path, system_words("cannot be created"), "check the folder"));
-    open_up(descriptor);
-    const bool written = write_whole(descriptor, content);
-    const bool closed = ::close(descriptor) == 0;
-    const bool named = written && closed && give_name(temporary, path, replace);
-    const int error_number = errno;
-    if (!named || !replace) ::unlink(temporary.c_str());
-    if (named) return {};
-    errno = error_number;
-    if (written && closed && error_number == EEXIST) {
-        return failure(output_error(path, kTaken, "give another name, or --force"));
     }
-    return failure(
-        output_error(path, system_words("cannot be written"), "check the folder and its free space"));
+    open_up(file.descriptor_);
+    return file;
+}
+
+OutputFile::OutputFile(OutputFile&& other) noexcept
+    : path_(std::move(other.path_)),
+      temporary_(std::exchange(other.temporary_, {})),
+      descriptor_(std::exchange(other.descriptor_, -1)),
+      replace_(other.replace_) {}
+
+OutputFile::~OutputFile() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+    if (!temporary_.empty()) ::unlink(temporary_.c_str());
+}
+
+Error OutputFile::cannot_write() const {
+    if (temporary_.empty()) return output_error("standard output", system_words("cannot be written"), "");
+    return output_error(path_, system_words("cannot be written"), "check the folder and its free space");
+}
+
+Result<void> OutputFile::write(std::string_view content) {
+    const bool written = temporary_.empty()
+                             ? std::fwrite(content.data(), 1, content.size(), stdout) == content.size()
+                             : write_whole(descriptor_, content);
+    if (written) return {};
+    return failure(cannot_write());
+}
+
+Result<void> OutputFile::finish() {
+    if (temporary_.empty()) {
+        if (std::fflush(stdout) == 0) return {};
+        return failure(cannot_write());
+    }
+    if (::close(std::exchange(descriptor_, -1)) != 0) return failure(cannot_write());
+    if (!give_name(temporary_, path_, replace_)) {
+        if (errno == EEXIST) return failure(output_error(path_, kTaken, kOtherName));
+        return failure(cannot_write());
+    }
+    if (replace_) temporary_.clear();  // the rename took the name away
+    return {};
+}
+
+Result<void> write_output(const std::string& path, std::string_view content, bool replace,
+                          const std::string& input) {
+    auto file = OutputFile::create(path, replace, input);
+    if (!file) return failure(std::move(file.error()));
+    if (auto written = file->write(content); !written) return written;
+    return file->finish();
 }
 
 }  // namespace memsnap

@@ -11,7 +11,29 @@
 
 namespace memsnap {
 
-// `-` is standard output. Only a regular file that is not `input` is ever replaced. Errors: io.
+// A result that is written in parts. `-` is standard output. Only a regular file that is not `input` is ever
+// replaced. Errors: io.
+class OutputFile {
+  public:
+    static Result<OutputFile> create(const std::string& path, bool replace, const std::string& input);
+    OutputFile(OutputFile&& other) noexcept;
+    OutputFile& operator=(OutputFile&&) = delete;
+    ~OutputFile();  // what was not finished goes away
+
+    Result<void> write(std::string_view content);
+    Result<void> finish();  // gives the file its name
+
+  private:
+    OutputFile(std::string path, bool replace) : path_(std::move(path)), replace_(replace) {}
+    Error cannot_write() const;
+
+    std::string path_;
+    std::string temporary_;  // empty: standard output
+    int descriptor_ = -1;
+    bool replace_ = false;
+};
+
+// A result in one part.
 Result<void> write_output(const std::string& path, std::string_view content, bool replace,
                           const std::string& input);
 

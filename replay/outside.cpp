@@ -93,13 +93,17 @@ Outside measure_outside(const PinnedDevice& pinned, const ObservationLog& log, c
     for (const ForeignBytes& foreign : ledger.foreign(device)) {
         if (foreign.library != 0) outside.named_bytes += foreign.bytes;
     }
-    const uint64_t born_after = baseline ? baseline->ticket : 0;
-    outside.named_growth = std::min(outside.named_bytes, named_bytes_since(ledger, device, born_after));
+    outside.named_growth = outside.named_bytes;
+    if (baseline) {
+        const uint64_t since = named_bytes_since(ledger, device, baseline->ticket);
+        outside.named_growth = std::min(outside.named_bytes, since);
+    }
     if (const auto& processes = log.last_processes()) {
         outside.others = Measure::observed(processes->other_process_bytes());
     }
     if (baseline) {
         const uint64_t bytes = outside_bytes(*baseline);
+        outside.baseline_ticket = baseline->ticket;
         outside.baseline_outside = Measure::observed(bytes);
         const auto& first = pinned.first_processes;
         const uint64_t others = first && first->ticket < operation_begin_ticket && !first->has(kUnavailable)

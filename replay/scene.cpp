@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Live blocks by birth site. Ordinals follow the order of the extent table, and of the blocks outside it
-// after.
+// after; so two passes over the blocks number them, and one adds them up.
 #include "scene.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 namespace memsnap {
 namespace {
 
 class SiteTable {
   public:
-    uint64_t add(const Block& block) {
+    uint64_t number(const Block& block) {
         const SiteKey key = site_key(block.site, block.size_bytes);
         const auto [found, fresh] = index_.try_emplace(key, shares_.size());
         if (fresh) {
@@ -20,7 +21,11 @@ class SiteTable {
             shares_.back().ordinal = shares_.size();
             shares_.back().first_step = block.step;
         }
-        SiteShare& share = shares_[found->second];
+        return found->second + 1;
+    }
+
+    void add(const Block& block) {
+        SiteShare& share = shares_[number(block) - 1];
         share.bytes += block.size_bytes;
         ++share.block_count;
         share.first_step = std::min(share.first_step, block.step);
@@ -29,7 +34,6 @@ class SiteTable {
             share.largest_bytes = block.size_bytes;
             share.phase = block.phase;
         }
-        return share.ordinal;
     }
 
     std::vector<SiteShare> largest_first(const RetainedBySite& retained) && {
@@ -60,14 +64,20 @@ void describe_scene(const Ledger& ledger, const Event& failure, const RetainedBy
             ++row;
     };
     ledger.for_each_block(failure.device, [&](const Block& block) {
-        if (block.site == 0) scene.stackless_bytes += block.size_bytes;
-        const uint64_t ordinal = sites.add(block);
         next_live();
         if (row == scene.extents.end() || row->extent.birth_ticket != block.birth_ticket) return;
-        row->site_ordinal = ordinal;
+        row->site_ordinal = sites.number(block);
         ++row;
     });
+    ledger.for_each_block(failure.device, [&](const Block& block) {
+        if (block.site == 0) scene.stackless_bytes += block.size_bytes;
+        sites.add(block);
+    });
     scene.sites = std::move(sites).largest_first(retained);
+    std::unordered_set<uint16_t> listed = {0};
+    for (const SiteShare& share : scene.sites) {
+        if (listed.insert(share.phase).second) scene.phases.push_back(share.phase);
+    }
 }
 
 }  // namespace memsnap

@@ -17,13 +17,13 @@ namespace memsnap {
 struct SceneExtent {
     Extent extent;
     Compatibility compatibility = Compatibility::unknown;  // free extents: with the request
-    uint64_t site_ordinal = 0;                             // live extents: by first appearance, from 1
+    uint64_t site_ordinal = 0;                             // live extents; 0 for others
 };
 
 // Live bytes born at one place.
 struct SiteShare {
     SiteKey key;
-    uint64_t ordinal = 0;
+    uint64_t ordinal = 0;  // from 1, by first appearance in the extents, then in the blocks outside them
     uint64_t bytes = 0;
     uint64_t block_count = 0;
     uint64_t retained_bytes = 0;
@@ -39,6 +39,7 @@ struct Scene {
     std::vector<SceneExtent> extents;     // by segment, then offset
     std::vector<SiteShare> sites;         // by bytes, largest first
     std::vector<ForeignBytes> libraries;  // own driver-level bytes by library
+    std::vector<uint16_t> phases;         // of the sites, by first appearance there; 0 is none of them
 };
 
 using RetainedBySite = std::unordered_map<SiteKey, uint64_t, SiteKeyHash>;

@@ -5,6 +5,7 @@
 #include "window_builder.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <unordered_map>
 #include <utility>
@@ -68,7 +69,8 @@ class Builder {
     explicit Builder(WindowSource source)
         : source_(std::move(source)),
           begin_(source_.events.begin_ticket()),
-          end_(source_.events.end_ticket()) {
+          end_(source_.events.end_ticket()),
+          lossy_(certain_until(source_.facts, begin_, source_.incomplete_from_ticket) != kNoTicket) {
         born_.resize(static_cast<size_t>((end_ - begin_ + 63) / 64));
     }
 
@@ -132,9 +134,15 @@ class Builder {
 
     void take_death(const Event& event) {
         const uint64_t birth = event.birth_ticket();
+        unnamed_deaths_ |= birth == kNoTicket;
         if (birth == kNoTicket || birth >= event.ticket) return;  // the ledger judges it
         if (birth >= begin_) {
-            set_born(birth, false);
+            if (lossy_ && !is_birth_of(birth, event)) {
+                unnamed_deaths_ =
+                    true;  // after a loss a free may name another life; without one that is corruption
+            } else {
+                set_born(birth, false);
+            }
             return;
         }
         Freed& freed = freed_[birth];
@@ -143,6 +151,12 @@ class Builder {
         freed.object.birth_ticket = birth;
         find_birth(event, freed.object);
         freed.object.live_at_begin = true;
+    }
+
+    bool is_birth_of(uint64_t ticket, const Event& death) const {
+        Event birth;
+        return source_.events.read(ticket, birth) && is_birth(birth) && birth.address == death.address &&
+               object_of(birth) == object_of(death);
     }
 
     // The birth is in the ring before the window, beside the free, or not told.
@@ -243,8 +257,30 @@ class Builder {
         count_lag(death, entry.object);
     }
 
+    // A free that names no birth, or one whose record was lost, also ends a life: a later birth or death of
+    // the same object tells. Without such a free or a loss every end is named by its birth.
+    void end_superseded() {
+        if (!unnamed_deaths_ && source_.facts.first_missing_ticket == kNoTicket) return;
+        std::map<std::pair<Object, uint64_t>, uint64_t> births;  // of what is still taken for live
+        source_.events.for_each([&](const Event& event) {
+            const Object object = object_of(event);
+            const bool counted =
+                object == Object::vmm_handle || object == Object::import;  // one end a reference
+            if (counted || (!is_birth(event) && !is_death(event))) return true;
+            const auto found = births.find({object, event.address});
+            if (found != births.end()) {
+                set_born(found->second, false);
+                births.erase(found);
+            }
+            if (is_birth(event) && is_born(event.ticket))
+                births.insert_or_assign({object, event.address}, event.ticket);
+            return true;
+        });
+    }
+
     // Births whose record is there and whose entry is not.
     void redo_births() {
+        end_superseded();
         for (size_t word = 0; word < born_.size(); ++word) {
             for (uint64_t bits = born_[word]; bits != 0; bits &= bits - 1) {
                 const uint64_t birth = begin_ + word * 64 + static_cast<uint64_t>(__builtin_ctzll(bits));
@@ -278,9 +314,8 @@ class Builder {
     }
 
     bool fail(Rule rule, uint64_t ticket) {
-        const bool explained =
-            certain_until(source_.facts, begin_, source_.incomplete_from_ticket) != kNoTicket;
-        if (explained) return true;
+        const uint64_t until = certain_until(source_.facts, begin_, source_.incomplete_from_ticket);
+        if (until != kNoTicket && ticket >= until) return true;
         if (!problem_) problem_ = WindowProblem{rule, ticket};
         return false;
     }
@@ -295,6 +330,7 @@ class Builder {
     WindowSource source_;
     uint64_t begin_;
     uint64_t end_;
+    bool lossy_;
     std::vector<uint64_t> born_;                   // a bit a ticket: born in the window and not freed in it
     std::unordered_map<uint64_t, Freed> freed_;    // born before the window and freed in it, by birth
     std::unordered_map<uint64_t, uint64_t> dead_;  // deaths by birth, of entries born and freed in the window
@@ -302,6 +338,7 @@ class Builder {
     std::vector<LiveObject> objects_;
     std::optional<uint32_t> first_step_;
     std::optional<WindowProblem> problem_;
+    bool unnamed_deaths_ = false;
 };
 
 }  // namespace

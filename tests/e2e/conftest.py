@@ -14,6 +14,7 @@ TOP = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("MEMSNAP_BUILD", TOP / "build"))
 RECORDER = BUILD / "interpose/libmemsnap.so"
 REPLAY = BUILD / "replay/memsnap-replay"
+ORACLE = BUILD / "oracle/memsnap-oracle"
 WITH_SIMCUDA = TOP / "scripts/with_simcuda"
 PROGRAMS = pathlib.Path(__file__).with_name("programs")
 NATIVE = pathlib.Path(__file__).with_name("native")
@@ -89,12 +90,30 @@ class Bench:
         return Replay(done.returncode, done.stdout, done.stderr, loaded)
 
 
+def disagreement(ring: pathlib.Path) -> str:
+    """What memsnap-oracle finds different from memsnap-replay about a ring; empty when they agree, also in refusing it."""
+    receipt = ring.with_name(f"{ring.name}.receipt.json")
+    replayed = subprocess.run([REPLAY, ring, "--json", receipt], capture_output=True, text=True, timeout=300)
+    asked = ["--receipt", receipt] if receipt.exists() else []
+    checked = subprocess.run([ORACLE, *asked, ring], capture_output=True, text=True, timeout=300)
+    agreed = checked.returncode == (0 if asked else replayed.returncode)
+    receipt.unlink(missing_ok=True)
+    return "" if agreed else f"{ring}: memsnap-replay exit {replayed.returncode} {replayed.stderr}, memsnap-oracle exit {checked.returncode} {checked.stderr}"
+
+
+def judge_and_remove(folder: pathlib.Path) -> None:
+    """Every ring that a test left is judged by both programs; rings are large, so they go away with the test."""
+    rings = [ring for ring in sorted(folder.rglob("*.bin")) if ring.is_file() and not ring.is_symlink()]
+    differing = list(filter(None, map(disagreement, rings)))
+    for ring in folder.rglob("*.bin*"):
+        ring.unlink()
+    assert differing == []
+
+
 @pytest.fixture
 def bench(tmp_path):
-    """Rings are large, so they go away with the test."""
     yield Bench(tmp_path)
-    for ring in tmp_path.rglob("*.bin*"):
-        ring.unlink()
+    judge_and_remove(tmp_path)
 
 
 @pytest.fixture(scope="module")
@@ -102,8 +121,7 @@ def module_bench(tmp_path_factory):
     """One folder for the tests of a module, for jobs whose rings several of them look at."""
     folder = tmp_path_factory.mktemp("jobs")
     yield Bench(folder)
-    for ring in folder.rglob("*.bin*"):
-        ring.unlink()
+    judge_and_remove(folder)
 
 
 @pytest.fixture(scope="session")

@@ -45,9 +45,10 @@ def copy(bench, original) -> pathlib.Path:
 
 
 def answer(receipt: dict) -> dict:
-    evidence = receipt["evidence"]
-    statuses = {name: finding["status"] for name, finding in evidence["hypotheses"].items()} if evidence["hypotheses"] else None
-    return receipt["verdict"] | {"statuses": statuses, "failure": evidence["failure"], "ledgers": evidence["ledgers"]}
+    evidence, verdict = receipt["evidence"], receipt["verdict"]
+    statuses = {name: finding["status"] for name, finding in verdict["hypotheses"].items()} if verdict["hypotheses"] else None
+    decided = {name: verdict[name] for name in ("primary", "contributing", "rejected", "undecidable", "qualifiers")}
+    return decided | {"statuses": statuses, "failure": evidence["failure"], "ledgers": evidence["ledgers"]}
 
 
 def assert_refused(path: pathlib.Path, replay, *codes: int) -> None:

@@ -53,7 +53,7 @@ def test_help_lists_the_options_and_every_exit_code(bench):
     assert replay.code == 0 and replay.stderr == ""
     listed = re.findall(r"^  (\d+) +\S", replay.stdout, re.M)
     assert listed == ["0", "10", "11", "2", "3", "4", "5", "6"]
-    for word in ("--json", "--force", "--device", "dump", "check"):
+    for word in ("--json", "--csv", "--force", "--device", "dump", "check"):
         assert word in replay.stdout
 
 
@@ -117,8 +117,21 @@ def test_the_receipt_is_the_same_every_time_and_names_no_path_or_process(module_
     first, second = (module_bench.replay(failed, "--json", "-").stdout for _ in range(2))
     assert first == second
     header = dict(line.split(maxsplit=1) for line in module_bench.replay("dump", "--header", failed).stdout.splitlines())
-    assert header["pid"] not in re.findall(r"\d+", first)
+    assert header["pid"] not in re.findall(r"\b\d+\b", first)
     assert str(module_bench.folder) not in first and "failed.bin" not in first and os.uname().nodename not in first
+
+
+def test_only_one_result_goes_to_standard_output(module_bench, failed):
+    replay = module_bench.replay(failed, "--json", "-", "--csv", "-")
+    assert replay.code == 2 and replay.stdout == "" and "standard output" in replay.stderr
+
+
+def test_a_receipt_where_a_recording_is_expected_is_called_a_receipt(module_bench, failed):
+    module_bench.replay(failed, receipt=True)
+    receipt = module_bench.folder / "receipt.json"
+    again = receipt.rename(module_bench.folder / "handed-on.json")
+    replay = module_bench.replay(again, "--json", "-")
+    assert replay.code == 3 and replay.stdout == "" and "is a receipt already" in replay.stderr
 
 
 def test_colour_only_on_a_terminal_and_not_with_no_color(module_bench, failed):

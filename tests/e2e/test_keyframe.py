@@ -22,14 +22,14 @@ def verdict(bench, ring: pathlib.Path) -> dict:
     evidence = replay.receipt["evidence"]
     return {
         "primary": replay.receipt["verdict"]["primary"],
-        "fragmentation": evidence["hypotheses"]["fragmentation"]["status"],
-        "live_set": evidence["hypotheses"]["live_set"]["status"],
-        "external": evidence["hypotheses"]["external"]["status"],
+        "fragmentation": replay.receipt["verdict"]["hypotheses"]["fragmentation"]["status"],
+        "live_set": replay.receipt["verdict"]["hypotheses"]["live_set"]["status"],
+        "external": replay.receipt["verdict"]["hypotheses"]["external"]["status"],
         # What is known of steps depends on the ring that is left; a free of an old block takes two tickets, and old is a share of the ring.
         "qualifiers": sorted(set(replay.receipt["verdict"]["qualifiers"]) - {"boundaries_lapped", "too_few_boundaries"}),
         "failure": {name: value for name, value in evidence["failure"].items() if name != "ticket"},
         "ledgers": evidence["ledgers"],
-        "extents": evidence["extents"],
+        "extents": [row[:-1] for row in evidence["extents"]["rows"]],  # the last cell is a ticket
         "seen_in": replay.receipt["capture"]["failure_seen_in"],
     }
 

@@ -19,7 +19,7 @@ def replayed(bench, case: str, simcuda: tuple[str, ...] = (), code: int = 1, **e
 
 
 def statuses(replay) -> dict[str, str]:
-    return {name: finding["status"] for name, finding in replay.receipt["evidence"]["hypotheses"].items()}
+    return {name: finding["status"] for name, finding in replay.receipt["verdict"]["hypotheses"].items()}
 
 
 def test_a_failure_that_the_job_caught_and_repeated_with_success_is_survived(bench):

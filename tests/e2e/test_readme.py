@@ -10,7 +10,7 @@ README = (TOP / "README.md").read_text()
 
 def test_the_sample_in_the_readme_is_the_demos_real_output(bench):
     sample = re.search(r"<!-- demo:begin -->\n```\n(.*?)```\n<!-- demo:end -->", README, re.S).group(1)
-    job = bench.run("fragmentation.py", MEMSNAP_OUT="ring.bin")
+    job = bench.run("pinned_remainders.py", MEMSNAP_OUT="ring.bin")
     assert job.code == 1
 
     replay = bench.replay("ring.bin")

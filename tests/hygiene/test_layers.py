@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Who may include whom: the wire format has few readers, and a replay stage knows only the stages before it."""
 
+import os
 import pathlib
 import re
+import subprocess
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(os.environ.get("MEMSNAP_BUILD", TOP / "build"))
 
 # The replay's stages in order; a file belongs to the stage whose pattern matches its stem. Its own stage may be included freely.
 STAGES = [
@@ -14,14 +17,16 @@ STAGES = [
     ("ledger", r"address_table|ledger\w*|extent|replay"),
     ("terms of the evidence", r"evidence|policy|qualifier"),
     ("incident", r"incident"),
-    ("evidence", r"boundary|heartbeat|growth|operation|outside|scene|shapes|gather"),
+    ("evidence", r"boundary|heartbeat|history|growth|operation|outside|scene|shapes|gather"),
     ("verdict", r"verdict|decide_point|explain|advice"),
     ("analysis", r"analysis"),
-    ("receipt", r"receipt\w*|json|digest|names"),
-    ("render", r"report\w*|dump\w*|check"),
-    ("command line", r"main|cli|newest_job|output_file"),
+    ("cut", r"cut\w*"),
+    ("receipt", r"receipt\w*|json|digest|names|csv_(columns|rows|check)"),
+    ("render", r"report\w*|dump\w*|check\w*"),
+    ("comparison", r"diff\w*"),
+    ("command line", r"main|cli|newest_job|output_file|csv_output"),
 ]
-WIRE_READERS = r"interpose/.*|replay/reader\w*\.(cpp|h)|tests/support/.*|tests/recorder/.*|tests/fuzz/.*"
+WIRE_READERS = r"interpose/.*|replay/reader\w*\.(cpp|h)|fixtures/encode/.*|tests/recorder/.*|tests/fuzz/.*"
 
 
 def includes(text: str) -> list[str]:
@@ -56,7 +61,7 @@ def test_a_replay_stage_includes_only_stages_before_it():
 
 def test_only_the_recorder_the_reader_and_the_encoder_know_the_wire_format():
     assert reads_wire_without_leave("replay/verdict.cpp", '#include "../interpose/wire.h"\n')
-    assert [path for path, text in sources("interpose", "replay", "tests") if reads_wire_without_leave(path, text)] == []
+    assert [path for path, text in sources("interpose", "replay", "fixtures", "tests") if reads_wire_without_leave(path, text)] == []
 
 
 def test_the_recorder_includes_nothing_of_the_replayer_and_no_cuda_or_torch_header():
@@ -75,3 +80,25 @@ def test_only_the_reader_the_renderers_and_the_command_line_touch_files_clocks_o
     allowed = {"reader", "render", "command line"}
     assert touches("#include <fstream>\n")
     assert [path for path, text in sources("replay") if touches(text) and STAGES[stage_of(pathlib.Path(path).stem)][0] not in allowed] == []
+
+
+def oracle_shares(folder: pathlib.Path, text: str) -> list[str]:
+    """Headers in quotes that lie outside the oracle's own folder."""
+    return [name for name in includes(text) if not (folder / name).resolve().is_relative_to(TOP / "oracle")]
+
+
+def objects_of_others(commands: str) -> list[str]:
+    return sorted({name for name in re.findall(r"(?<=\s)[^\s=]+\.(?:o|a)(?=\s|$)", commands) if not name.startswith("oracle/")})
+
+
+def test_the_oracle_includes_nothing_of_the_recorder_and_the_replayer():
+    assert oracle_shares(TOP / "oracle", '#include "../interpose/wire.h"\n#include "lives.h"\n') == ["../interpose/wire.h"]
+    assert {path: found for path, text in sources("oracle") if (found := oracle_shares(TOP / "oracle", text))} == {}
+
+
+def test_the_oracle_is_linked_from_its_own_objects_alone():
+    planted = "c++ -o oracle/memsnap-oracle oracle/main.cpp.o oracle/liboracle.a replay/libreplay.a -lfmt"
+    assert objects_of_others(planted) == ["replay/libreplay.a"]
+    commands = subprocess.run(["ninja", "-t", "commands", "oracle/memsnap-oracle"], cwd=BUILD, capture_output=True, text=True, check=True).stdout
+    assert "oracle/liboracle.a" in commands
+    assert objects_of_others(commands) == []

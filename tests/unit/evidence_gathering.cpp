@@ -32,7 +32,8 @@ std::string evidence_of(RingWriter& ring, bool from_keyframe) {
     REQUIRE(result.analysis);
     REQUIRE(result.analysis->incident);
     CHECK(result.analysis->incident->from_keyframe == from_keyframe);
-    return Json(evidence_json(*result.analysis)).text();
+    const Dictionary dictionary(*result.analysis);
+    return Json(evidence_json(*result.capture, *result.analysis, dictionary)).text();
 }
 
 }  // namespace
