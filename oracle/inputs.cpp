@@ -78,7 +78,7 @@ void gather_totals(const Scene& scene, const Failed& failed, Inputs& inputs) {
     u64 f = inputs.ticket;
     const Event* report = nullptr;
     for (const auto& event : scene.recording.events) {
-        if (event.ticket <= f && event.device == inputs.device && event.has_totals()) report = &event;
+        if (event.ticket <= f && event.device == inputs.device && event.is_report()) report = &event;
     }
     Int segments = scene.regions.sum(inputs.device, Status::kSegment, f);
     inputs.direct_bytes = scene.regions.sum(inputs.device, Status::kDirect, f);

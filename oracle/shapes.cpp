@@ -23,13 +23,15 @@ struct Lane {
     }
 };
 
-// Whether outside rose by the threshold over enough rising observations in a row while reserved did not.
+// Whether outside rose by the threshold over enough observations in a row, each above the one before, while
+// reserved did not.
 bool rose_alone(const Lane& outside, const std::vector<Int>& reserved, Int threshold) {
     std::size_t first = 0;
     for (std::size_t i = 1; i < outside.values.size(); ++i) {
         if (outside.values[i] <= outside.values[i - 1]) {
             first = i;
-        } else if (i - first >= kRiseObservations && outside.values[i] - outside.values[first] >= threshold &&
+        } else if (i - first + 1 >= kRiseObservations &&
+                   outside.values[i] - outside.values[first] >= threshold &&
                    reserved[i] - reserved[first] < threshold) {
             return true;
         }
