@@ -47,6 +47,12 @@ uint64_t certain_until(const WindowFacts& facts, uint64_t begin_ticket, uint64_t
 
 namespace {
 
+// cudaFree and cuMemFree free managed memory as well.
+Object freed_class(const Event& event) {
+    const Object object = object_of(event);
+    return object == Object::managed ? Object::device : object;
+}
+
 LiveObject object_from_birth(const Event& event) {
     LiveObject object;
     object.address = event.address;
@@ -156,7 +162,7 @@ class Builder {
     bool is_birth_of(uint64_t ticket, const Event& death) const {
         Event birth;
         return source_.events.read(ticket, birth) && is_birth(birth) && birth.address == death.address &&
-               object_of(birth) == object_of(death);
+               freed_class(birth) == freed_class(death);
     }
 
     // The birth is in the ring before the window, beside the free, or not told.
@@ -263,7 +269,7 @@ class Builder {
         if (!unnamed_deaths_ && source_.facts.first_missing_ticket == kNoTicket) return;
         std::map<std::pair<Object, uint64_t>, uint64_t> births;  // of what is still taken for live
         source_.events.for_each([&](const Event& event) {
-            const Object object = object_of(event);
+            const Object object = freed_class(event);
             const bool counted =
                 object == Object::vmm_handle || object == Object::import;  // one end a reference
             if (counted || (!is_birth(event) && !is_death(event))) return true;
