@@ -271,6 +271,7 @@ class Report {
         }
         if (!advice.fix.empty()) line(fmt::format("  try    {}", advice.fix));
         if (!advice.proof.empty()) line(fmt::format("  prove  {}", advice.proof));
+        if (!advice.proof.empty()) line("         compared by: memsnap-replay diff THIS AFTER");
         std::string_view said;
         for (const Hypothesis one : kHypotheses) {
             const std::string_view probe = incident.explanations[static_cast<unsigned>(one)].probe;
