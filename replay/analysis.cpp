@@ -237,7 +237,7 @@ Result<Analysis> analyse(const Capture& capture, const AnalysisOptions& options)
 
 int exit_status(const Analysis& analysis) {
     if (analysis.incident) return analysis.incident->verdict.exit_status();
-    return analysis.lost_failure_count == 0 ? 0 : 11;
+    return analysis.without_evidence() ? 11 : 0;
 }
 
 }  // namespace memsnap

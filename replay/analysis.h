@@ -47,6 +47,11 @@ struct Analysis {
     std::vector<DeviceShapes> shapes;  // by device; of the one asked for
     std::vector<Note> notes;           // what the user noted last before the failure, or the end
     uint32_t lost_failure_count = 0;   // counted by the recorder, and none of them can be read any more
+
+    // Something failed, and nothing can be decided about it.
+    bool without_evidence() const {
+        return !incident && (lost_failure_count != 0 || failures.only_unplaced());
+    }
 };
 
 // Errors: corrupt, as replay() finds it; usage when options name a device or failure that is not there.

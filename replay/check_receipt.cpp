@@ -5,10 +5,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "analysis.h"
 #include "names.h"
 #include "receipt.h"
 #include "receipt_compare.h"
+#include "receipt_file.h"
 #include "receipt_text.h"
 #include "ring_file.h"
 
@@ -18,10 +21,7 @@ namespace {
 Result<std::string> read_text(const std::string& path) {
     const auto file = RingFile::open(path);
     if (!file) return failure(file.error());
-    std::string text(file->size_bytes(), '\0');
-    if (auto read = file->read(0, std::as_writable_bytes(std::span(text))); !read)
-        return failure(std::move(read.error()));
-    return text;
+    return read_receipt_file(*file);
 }
 
 Error check_error(ErrorCode code, const std::string& path, std::string_view rule, std::string detail) {
@@ -95,6 +95,14 @@ Result<std::string> check_receipt_file(const Capture& capture, const std::string
             check_error(ErrorCode::disagreed, receipt_path, "receipt_differs",
                         fmt::format("{}: the receipt says {}, the recording {}", printable(difference->path),
                                     printable(difference->stated), printable(difference->found))));
+    }
+    // What no field holds could carry something too.
+    if (*text != *recomputed_text) {
+        const auto [here, there] = std::ranges::mismatch(*text, *recomputed_text);
+        return failure(check_error(ErrorCode::disagreed, receipt_path, "receipt_differs",
+                                   fmt::format("byte {}: every field agrees, but the text is not as it was "
+                                               "written",
+                                               here - text->begin())));
     }
     return fmt::format("OK  {} follows from {} in every field\n", printable(receipt_path),
                        printable(capture.path));

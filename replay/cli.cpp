@@ -17,6 +17,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "analysis.h"
 #include "capture.h"
@@ -63,6 +64,15 @@ const CLI::Validator kTicket(
         return std::string(number ? "" : "not a ticket: " + printable(text));
     },
     "TICKET");
+
+const CLI::Validator kBound(
+    [](const std::string& text) {
+        const bool number = !text.empty() && text.size() <= 10 &&
+                            std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
+        const bool bound = number && std::stoull(text) > 0 && std::stoull(text) < uint64_t{1} << 32;
+        return std::string(bound ? "" : "not a bound from 1 to 4294967295: " + printable(text));
+    },
+    "COUNT");
 
 const CLI::Validator kBytes(
     [](const std::string& text) {
@@ -187,7 +197,40 @@ int on_standard_output(const Options& options) {
     return (options.json_path == "-") + (options.csv_path == "-") + (options.window_path == "-");
 }
 
+std::vector<std::string> named_outputs(const Options& options) {
+    std::vector<std::string> paths;
+    for (const std::string& path : {options.json_path, options.csv_path, options.window_path}) {
+        if (!path.empty() && path != "-") paths.push_back(path);
+    }
+    return paths;
+}
+
+// Whether two results would have one name, however it is written.
+bool same_name_twice(const Options& options) {
+    std::vector<std::filesystem::path> seen;
+    for (const std::string& path : named_outputs(options)) {
+        std::error_code error;
+        const auto whole = std::filesystem::absolute(path, error);
+        auto canonical = std::filesystem::weakly_canonical(whole, error);
+        if (error) canonical = whole.lexically_normal();
+        if (std::ranges::find(seen, canonical) != seen.end()) return true;
+        seen.push_back(std::move(canonical));
+    }
+    return false;
+}
+
+// Before the first result is written: a file that goes away again says whether the name can be had.
+Result<void> can_write_all(const Capture& capture, const Options& options) {
+    for (const std::string& path : named_outputs(options)) {
+        auto file = OutputFile::create(path, options.force, capture.path);
+        if (!file) return failure(std::move(file.error()));
+    }
+    return {};
+}
+
 int run_verdict(const Capture& capture, const Options& options) {
+    if (const auto possible = can_write_all(capture, options); !possible)
+        return report_error(possible.error());
     const auto analysis = analyse(capture, options.analysis);
     if (!analysis) return report_error(analysis.error());
     if (!options.json_path.empty()) {
@@ -226,6 +269,33 @@ int run_diff(const ComparisonOptions& options) {
     }
     if (options.json_path != "-") fmt::print("{}", render_diff(diff, terminal_style()));
     return flushed(exit_status(diff));
+}
+
+void add_window(CLI::App& app, Options& options) {
+    CLI::Option* const window =
+        app.add_option("--window", options.window_path,
+                       "write the incident alone as a short text for memsnap-encode; - is standard output")
+            ->check(kNotEmpty);
+    const auto bound = [&](const char* name, auto& count, const char* what) {
+        app.add_option(name, count, what)->capture_default_str()->check(kBound)->needs(window);
+    };
+    bound("--window-events", options.window.events_count, "most events of it");
+    bound("--window-segments", options.window.segments_count, "most segments of it");
+    bound("--window-blocks", options.window.blocks_count, "most blocks of one of its segments");
+}
+
+// An option given before a subcommand that does not have it; empty: none.
+std::string misplaced_option(const CLI::App& app, const CLI::App* check) {
+    const auto given = app.get_subcommands();
+    if (given.empty()) return {};
+    for (const CLI::Option* option : app.get_options()) {
+        if (option->count() == 0) continue;
+        const std::string name = option->get_name();
+        const bool ring = option->get_positional() && given.front()->get_option_no_throw("ring") != nullptr;
+        const bool of_check = given.front() == check && (name == "--device" || name == "--at");
+        if (!ring && !of_check) return name;
+    }
+    return {};
 }
 
 CLI::App* add_diff(CLI::App& app, ComparisonOptions& options) {
@@ -277,15 +347,7 @@ int run_command_line(int argc, char** argv) {
         ->check(kNotEmpty);
     app.add_option("--csv", options.csv_path, "write the event ledger to this file; - is standard output")
         ->check(kNotEmpty);
-    app.add_option("--window", options.window_path,
-                   "write the incident alone as a short text for memsnap-encode; - is standard output")
-        ->check(kNotEmpty);
-    app.add_option("--window-events", options.window.events_count, "most events of it")
-        ->capture_default_str();
-    app.add_option("--window-segments", options.window.segments_count, "most segments of it")
-        ->capture_default_str();
-    app.add_option("--window-blocks", options.window.blocks_count, "most blocks of one of its segments")
-        ->capture_default_str();
+    add_window(app, options);
     app.add_flag("--force", options.force, "overwrite an existing output file");
     app.add_option("--device", options.analysis.device, "look at this device only")
         ->check(CLI::Range(0, kLastDevice));
@@ -308,7 +370,16 @@ int run_command_line(int argc, char** argv) {
     } catch (const CLI::ParseError& error) {
         return app.exit(error) == 0 ? 0 : static_cast<int>(ErrorCode::usage);
     }
+    if (const std::string option = misplaced_option(app, validate); !option.empty()) {
+        fmt::print(stderr, "memsnap-replay: {} does nothing before {}\n", option,
+                   app.get_subcommands().front()->get_name());
+        return static_cast<int>(ErrorCode::usage);
+    }
     if (diff->parsed()) return run_diff(comparison);
+    if (same_name_twice(options)) {
+        fmt::print(stderr, "memsnap-replay: two results cannot have one name\n");
+        return static_cast<int>(ErrorCode::usage);
+    }
     if (on_standard_output(options) > 1) {
         fmt::print(stderr, "memsnap-replay: only one result can be on standard output\n");
         return static_cast<int>(ErrorCode::usage);

@@ -89,7 +89,7 @@ class Cutter {
     Error differing(std::string difference) const {
         return refusal(
             source_.capture, "cut_differs", std::move(difference),
-            "nothing was written: the verdict needs more of the history than the cut kept; allow more "
+            "no cut was written: the verdict needs more of the history than the cut kept; allow more "
             "with --window-events");
     }
 
@@ -103,7 +103,7 @@ class Cutter {
                                   detail.empty() ? "" : "; ", needed, what, needed - bound, bound);
             way_out += fmt::format(" {} {}", option, needed);
         };
-        std::string detail, way_out = "nothing was written; allow more:";
+        std::string detail, way_out = "no cut was written; allow more:";
         over("events", "--window-events", draft.events_count, bounds_.events_count, detail, way_out);
         over("segments", "--window-segments", draft.segments_count, bounds_.segments_count, detail, way_out);
         over("blocks in one segment", "--window-blocks", draft.blocks_count, bounds_.blocks_count, detail,

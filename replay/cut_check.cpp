@@ -198,7 +198,7 @@ Sums library_sums(const Scene& scene, const std::map<uint16_t, uint64_t>* ordina
 }  // namespace
 
 Result<Capture> read_text(std::string_view text) {
-    const test::Encoded ring = test::encode(text);
+    const fixture::Encoded ring = fixture::encode(text);
     if (!ring) {
         return failure(
             unusable(fmt::format("line {} of the cut: {}", ring.error().line, ring.error().message)));

@@ -86,7 +86,7 @@ void CutWriter::open_state() {
         if (region.filler || !region.stream) continue;
         say_event(fmt::format("{} {} stream={} pool={}",
                               region.expandable ? "tap_segment_map" : "tap_segment_alloc",
-                              regions_[region.address], *region.stream, *region.pool));
+                              regions_[region.address], stream(*region.stream), *region.pool));
         tap_shown_ = true;
     }
     for (const Deferred& block : deferred_) {
@@ -298,10 +298,11 @@ void CutWriter::write_operation(const Event& event) {
 }
 
 void CutWriter::write_tap(const Event& event) {
-    const std::string stream = fmt::format(" stream={} pool={}{}", event.stream(), event.pool(), keys(event));
+    const std::string where =
+        fmt::format(" stream={} pool={}{}", stream(event.stream()), event.pool(), keys(event));
     if (event.kind == Kind::tap_oom) {
-        say_event(fmt::format("tap_oom {} free={}{}", exact_size(event.size_bytes), exact_size(event.link),
-                              stream));
+        say_event(
+            fmt::format("tap_oom {} free={}{}", exact_size(event.size_bytes), exact_size(event.link), where));
         return;
     }
     if (event.kind == Kind::tap_free_requested || event.kind == Kind::tap_free_completed) {
@@ -332,10 +333,10 @@ void CutWriter::write_tap(const Event& event) {
         say_event(fmt::format("segment {} {}{}", name, exact_size(event.size_bytes), at));
         reserved_bytes_ += event.size_bytes;
         regions_[event.address] = name;
-        say_event(fmt::format("{} {}{}", memsnap::name(event.kind), name, stream));
+        say_event(fmt::format("{} {}{}", memsnap::name(event.kind), name, where));
         return;
     }
-    say_event(fmt::format("{} {}{}", name(event.kind), std::prev(after)->second, stream));
+    say_event(fmt::format("{} {}{}", name(event.kind), std::prev(after)->second, where));
 }
 
 // That the torch tap was loaded is itself known: no free is deferred unless it says so.

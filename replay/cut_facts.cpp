@@ -67,8 +67,10 @@ void CutWriter::pin(const char* copy, const Event& event) {
     }
     std::string line = fmt::format("pin {} {} ticket={}", copy, name(event.kind), old_ticket(event.ticket));
     if (event.size_bytes != 0) line += fmt::format(" size={}", exact_size(event.size_bytes));
-    const bool has_link = event.kind != Kind::block_alloc;
-    if (has_link) line += fmt::format(" link={}", exact_size(event.link));
+    const bool counts = event.kind == Kind::mem_info || event.kind == Kind::device_sample ||
+                        event.kind == Kind::process_sample || event.kind == Kind::cap;
+    if (counts)  // elsewhere the link is a stack token or a ticket
+        line += fmt::format(" link={}", exact_size(event.link));
     if (event.code != 0) line += fmt::format(" code={}", event.code);
     if (event.has(kTotals))
         line += fmt::format(" allocated={} reserved={}", exact_size(event.allocated_bytes),

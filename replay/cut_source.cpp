@@ -14,9 +14,6 @@
 namespace memsnap {
 namespace {
 
-constexpr uint64_t kReach_count = 4096;   // of an operation's records after its failure
-constexpr uint64_t kTapReach_count = 64;  // of the torch tap's record of a failure
-
 bool observes(const Event& event) {
     return (event.kind == Kind::mem_info || event.kind == Kind::device_sample) && event.code == 0 &&
            !event.has(kUnavailable);
@@ -208,8 +205,8 @@ class Chooser {
     }
 
     bool is_tap_of_failure(const Event& event) const {
-        const bool near = event.ticket + kTapReach_count >= failure_.ticket &&
-                          event.ticket < failure_.ticket + kTapReach_count;
+        const bool near = event.ticket + policy::kTapReach_count >= failure_.ticket &&
+                          event.ticket <= failure_.ticket + policy::kTapReach_count;
         return !tap_record_ && near && event.thread == failure_.thread && event.device == device_;
     }
 
@@ -276,7 +273,8 @@ class Chooser {
         Ledger ledger(window_);  // only mappings would ask it, and none of those comes after a refusal
         events.for_each(
             std::min(failure_.ticket + 1, events.end_ticket()),
-            std::min(events.end_ticket(), failure_.ticket + kReach_count), [&](const Event& event) {
+            std::min(events.end_ticket(), failure_.ticket + policy::kOperationReach_count + 1),
+            [&](const Event& event) {
                 if (event.kind == Kind::operation && event.thread == failure_.thread &&
                     event.call_ticket() == failure_.ticket) {
                     kept_.push_back(event);

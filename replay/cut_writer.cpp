@@ -88,6 +88,11 @@ uint64_t CutWriter::site(uint64_t token) {
     return draft_.sites.emplace(token, draft_.sites.size() + 1).first->second;
 }
 
+uint64_t CutWriter::stream(uint64_t handle) {
+    if (handle == 0) return 0;
+    return streams_.try_emplace(handle, streams_.size() + 1).first->second;
+}
+
 uint64_t CutWriter::thread(uint16_t number) {
     return threads_.emplace(number, threads_.size() + 1).first->second;
 }

@@ -47,6 +47,8 @@ class CutWriter {
     // ---- words (cut_writer.cpp)
     uint64_t site(uint64_t token);
     uint64_t thread(uint16_t number);
+    uint64_t stream(
+        uint64_t handle);  // 0 is the default stream; a handle is an address, so others are counted
     uint64_t library(uint16_t number);
     std::string phase(uint16_t name);
     uint64_t old_ticket(uint64_t ticket) const;  // of something older than the cut
@@ -100,7 +102,7 @@ class CutWriter {
     const CutState& state_;
     CutDraft draft_;
     CutPlaces places_;
-    std::map<uint64_t, uint64_t> threads_, phases_;
+    std::map<uint64_t, uint64_t> threads_, phases_, streams_;
     std::vector<uint64_t> older_;  // tickets of what is older than the cut, ascending
     uint64_t synthetic_ = 0;
     uint64_t synthetic_limit_ = 0;

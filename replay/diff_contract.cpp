@@ -18,6 +18,7 @@ constexpr std::string_view kNeedsHistory =
     "how often BEFORE was granted it is unknown, and AFTER did not end with status 0";
 constexpr std::string_view kNeedsFailure = "AFTER has no failure to look at";
 constexpr std::string_view kNeedsPeak = "the peak of a whole run is unknown";
+constexpr std::string_view kNeedsAllNeeds = "what AFTER needed at its other failures is unknown";
 constexpr std::string_view kNeedsOutside = "AFTER did not observe the device";
 constexpr std::string_view kNeedsSteps = "AFTER has fewer than six marked steps";
 constexpr std::string_view kStillRises = "fewer pairs rise, yet active is above that of five steps before";
@@ -99,13 +100,68 @@ class Judge {
         return any;
     }
 
-    // Whether AFTER ended in a failure of at least this request.
-    bool failed_again() const {
+    // What a failure was refused; another library asks for a segment.
+    static const Amount& refused(const SideIncident& incident) {
+        return incident.request.known() ? incident.request : incident.segment_request;
+    }
+
+    bool same_allocator(const SideFailure& failure) const {
+        return failure.device == failed_.device && failure.allocator == failed_.allocator &&
+               refused(failed_).known();
+    }
+
+    // Whether AFTER was refused the very request of BEFORE, even if it went on.
+    bool same_refusal() const {
         return std::ranges::any_of(after_.failures, [&](const SideFailure& failure) {
-            return !failure.followed && failure.device == failed_.device &&
-                   failure.allocator == failed_.allocator && failed_.request.known() &&
-                   failure.request_bytes >= *failed_.request.value;
+            return same_allocator(failure) && failure.request_bytes == *refused(failed_).value;
         });
+    }
+
+    // The same, or an end in a failure of more.
+    bool failed_again() const {
+        return same_refusal() || std::ranges::any_of(after_.failures, [&](const SideFailure& failure) {
+                   return same_allocator(failure) && !failure.followed &&
+                          failure.request_bytes > *refused(failed_).value;
+               });
+    }
+
+    // The least and the most that AFTER needed at once: what it was refused was never part of its peak.
+    struct Need {
+        Wide least, most;
+        std::string_view name;
+    };
+
+    Need need_after() const {
+        const Wide peak = *after_.peak_active.value;
+        Need need = {peak, peak, "peak_active_after"};
+        const SideIncident* explained = after_.incident ? &*after_.incident : nullptr;
+        for (const SideFailure& failure : after_.failures) {
+            if (failure.device != failed_.device) continue;
+            need.name = "peak_needed_after";
+            const bool known = explained != nullptr && explained->need.known() &&
+                               explained->allocator == failure.allocator &&
+                               refused(*explained).value == failure.request_bytes;
+            if (known) {
+                need.least = std::max(need.least, *explained->need.value);
+                need.most = std::max(need.most, *explained->need.value);
+                explained = nullptr;
+            } else {
+                need.most = std::max(need.most, peak + failure.request_bytes);
+            }
+        }
+        return need;
+    }
+
+    // left - need of AFTER >= right. Between the bounds of the need it is open.
+    static Condition reaches_with(std::string_view name, std::vector<Term> left, const Need& need,
+                                  Term right) {
+        std::vector<Term> least = left;
+        least.push_back({need.name, need.least, true});
+        left.push_back({need.name, need.most, true});
+        Condition best = reaches(name, std::move(least), right);
+        if (best.truth == Truth::fails) return best;
+        Condition worst = reaches(name, std::move(left), right);
+        return worst.truth == Truth::holds ? worst : unknown(name, kNeedsAllNeeds, best.clause);
     }
 
     // One grant more than BEFORE had before it failed. Where that number is unknown, any grant of a job that
@@ -117,6 +173,7 @@ class Judge {
         }
         const bool counted = before_.grants && before_.grants->exact;
         const Term needed = {"granted_needed", counted ? Wide{before_.grants->count} + 1 : Wide{1}};
+        if (same_refusal()) return {kName, Truth::fails, {}, {}};
         Condition condition = reaches(kName, {{"granted_after", Wide{after_.grants->count}}}, needed);
         if (condition.truth == Truth::holds) {
             return counted || after_.ended_well ? condition : unknown(kName, kNeedsHistory, condition.clause);
@@ -130,20 +187,17 @@ class Judge {
         if (!failed_.need.known() || !failed_.deficit.known()) return unknown(kName, kNeedsNumbers);
         if (!after_.peak_active.known() || !after_.peak_is_whole) return unknown(kName, kNeedsPeak);
         const Wide needed = std::max(*failed_.need.value, before_.peak_active.value.value_or(0));
-        return reaches(
-            kName, {{"peak_needed_before", needed}, {"peak_active_after", *after_.peak_active.value, true}},
-            {"deficit", *failed_.deficit.value});
+        return reaches_with(kName, {{"peak_needed_before", needed}}, need_after(),
+                            {"deficit", *failed_.deficit.value});
     }
 
     Condition headroom_returned() const {
         constexpr std::string_view kName = "headroom_returned";
         if (!after_.peak_active.known() || !after_.peak_is_whole) return unknown(kName, kNeedsPeak);
         if (!after_.outside.known() || !after_.total.known()) return unknown(kName, kNeedsOutside);
-        return reaches(kName,
-                       {{"total", *after_.total.value},
-                        {"outside_after", *after_.outside.value, true},
-                        {"peak_active_after", *after_.peak_active.value, true}},
-                       {"target_headroom", *target_});
+        return reaches_with(kName,
+                            {{"total", *after_.total.value}, {"outside_after", *after_.outside.value, true}},
+                            need_after(), {"target_headroom", *target_});
     }
 
     Condition smaller_than_card() const {
@@ -216,10 +270,11 @@ class Judge {
     // A run that was cut short has small peaks and proves nothing.
     Condition got_as_far() const {
         constexpr std::string_view kName = "got_as_far";
-        if (after_.ended_well) return {kName, Truth::holds, {}, {}};
         if (const Condition granted = request_granted(); granted.truth == Truth::holds) {
-            return {kName, Truth::holds, granted.clause, {}};
+            return {kName, Truth::holds, after_.ended_well ? std::nullopt : granted.clause, {}};
         }
+        if (failed_again()) return {kName, Truth::fails, {}, {}};
+        if (after_.ended_well) return {kName, Truth::holds, {}, {}};
         if (failed_.steps_ended_count == 0 || after_.steps_ended_count <= failed_.steps_ended_count)
             return unknown(kName, kNeedsEnd);
         return {kName,

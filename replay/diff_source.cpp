@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A receipt begins with a brace, a ring never does.
+// A ring, or what begins like a receipt.
 #include "diff_source.h"
 
-#include <array>
-#include <span>
 #include <string_view>
 
 #include "analysis.h"
@@ -12,6 +10,8 @@
 #include "names.h"
 #include "receipt.h"
 #include "receipt_check.h"
+#include "receipt_file.h"
+#include "receipt_text.h"
 #include "ring_file.h"
 
 namespace memsnap {
@@ -31,9 +31,8 @@ Error refused(const std::string& path, ErrorCode code, std::string rule, std::st
 Result<Source> parsed(const std::string& path, std::string_view receipt) {
     Source source;
     source.path = path;
-    source.receipt.Parse(receipt.data(), receipt.size());
-    const bool ours =
-        !source.receipt.HasParseError() && text(find(source.receipt, {"schema"})) == kReceiptSchema;
+    const bool ours = parse_json(receipt, source.receipt).empty() &&
+                      text(find(source.receipt, {"schema"})) == kReceiptSchema;
     if (!ours) {
         return failure(refused(path, ErrorCode::not_memsnap, "receipt_schema",
                                "neither a ring nor a receipt of this version",
@@ -47,11 +46,10 @@ Result<Source> parsed(const std::string& path, std::string_view receipt) {
 }
 
 Result<Source> open_receipt(const RingFile& file) {
-    std::string content(file.size_bytes(), '\0');
-    if (auto done = file.read(0, std::as_writable_bytes(std::span(content))); !done)
-        return failure(std::move(done.error()));
-    if (content.ends_with('\n')) content.pop_back();
-    return parsed(file.path(), content);
+    auto content = read_receipt_file(file);
+    if (!content) return failure(std::move(content.error()));
+    if (content->ends_with('\n')) content->pop_back();
+    return parsed(file.path(), *content);
 }
 
 }  // namespace
@@ -59,11 +57,9 @@ Result<Source> open_receipt(const RingFile& file) {
 Result<Source> open_source(const std::string& path) {
     const auto file = RingFile::open(path);
     if (!file) return failure(file.error());
-    std::array<std::byte, 1> first = {};
-    if (file->size_bytes() != 0) {
-        if (auto done = file->read(0, first); !done) return failure(std::move(done.error()));
-    }
-    if (first.front() == std::byte{'{'}) return open_receipt(*file);
+    const auto brace = begins_with_brace(*file);
+    if (!brace) return failure(brace.error());
+    if (*brace) return open_receipt(*file);
     auto capture = Capture::read(path);
     if (!capture) return failure(std::move(capture.error()));
     const auto analysis = analyse(*capture, {});

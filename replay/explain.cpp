@@ -99,6 +99,10 @@ class Explainer {
         if (room() || low.value < n_.deficit) {
             clauses.push_back(reaches({low}, {{"contribution_floor", n_.contribution_floor}}));
         }
+        if (verdict_.of(retention).qualifiers.has(Qualifier::jointly)) {
+            clauses.push_back(reaches({{"retained", n_.retained}, {"removable_outside", n_.removable}},
+                                      {{"deficit", n_.deficit}}));
+        }
         return clauses;
     }
 

@@ -101,10 +101,11 @@ class Gatherer {
     ExtentRequest extent_request() const {
         ExtentRequest request;
         request.size_bytes = asked_bytes();
-        const uint64_t reach = std::min<uint64_t>(event_.ticket, 64);
+        const uint64_t reach = std::min(event_.ticket, policy::kTapReach_count);
         const EventStream& events = vantage_.window.events;
         events.for_each(std::max(events.begin_ticket(), event_.ticket - reach),
-                        std::min(events.end_ticket(), event_.ticket + 64), [&](const Event& near) {
+                        std::min(events.end_ticket(), event_.ticket + policy::kTapReach_count + 1),
+                        [&](const Event& near) {
                             const bool same = near.kind == Kind::tap_oom && near.thread == event_.thread &&
                                               near.device == event_.device;
                             if (!same) return true;
@@ -206,7 +207,7 @@ class Gatherer {
         if (slack > seen) extents.fragmented += static_cast<uint64_t>(slack - seen);
     }
 
-    // Only the torch tap tells when a deferred free completed.
+    // Only the torch tap tells when a deferred free completed. Holes are in address order.
     HoleRelease released_in_operation(const std::vector<Range>& fitting) const {
         if (!ledger_.tap_seen() || operation_.first_refused_ticket == kNoTicket) return HoleRelease::unknown;
         const EventStream& events = vantage_.window.events;
@@ -214,9 +215,10 @@ class Gatherer {
         HoleRelease release = HoleRelease::separate;
         events.for_each(operation_.first_refused_ticket, event_.ticket, [&](const Event& freed) {
             if (freed.kind != Kind::tap_free_completed || freed.device != event_.device) return true;
-            const bool overlaps = std::ranges::any_of(fitting, [&](const Range& hole) {
-                return freed.address < hole.end && freed.address + freed.size_bytes > hole.begin;
-            });
+            const auto behind = std::ranges::upper_bound(fitting, freed.address, {}, &Range::end);
+            const bool overlaps =
+                behind != fitting.end() &&
+                (behind->begin <= freed.address || behind->begin - freed.address < freed.size_bytes);
             if (overlaps) release = HoleRelease::overlaps;
             return !overlaps;
         });

@@ -7,20 +7,6 @@
 #include <unordered_map>
 
 namespace memsnap {
-namespace {
-
-// Everything that PyTorch's allocator held, with what only its own report tells, and what other libraries of
-// the process held.
-Wide held_bytes(const Ledger& ledger, int device) {
-    const DeviceTotals& totals = ledger.device(device);
-    Wide held = Wide{totals.unseen_reserved_bytes} + totals.segment_bytes + totals.candidate_bytes +
-                totals.direct_bytes;
-    for (const ForeignBytes& foreign : ledger.foreign(device))
-        held += foreign.bytes;
-    return held;
-}
-
-}  // namespace
 
 HistoryWatch::HistoryWatch(const Ledger& begin, uint64_t begin_ticket, int device)
     : begin_ticket_(begin_ticket), device_(device) {
@@ -62,11 +48,24 @@ void HistoryWatch::take_lifetime(const Event& event, const Change& change) {
     lifetimes.longest_ticks = std::max(lifetimes.longest_ticks.value_or(0), ticks);
 }
 
+// Everything that PyTorch's allocator held, with what only its own report tells, and what other libraries of
+// the process held. A job that polls asks far more often than it allocates.
+Wide HistoryWatch::held_bytes(const Ledger& ledger) {
+    if (foreign_version_ != ledger.object_version()) {
+        foreign_version_ = ledger.object_version();
+        foreign_bytes_ = 0;
+        for (const ForeignBytes& foreign : ledger.foreign(device_))
+            foreign_bytes_ += foreign.bytes;
+    }
+    const DeviceTotals& totals = ledger.device(device_);
+    return foreign_bytes_ + totals.unseen_reserved_bytes + totals.segment_bytes + totals.candidate_bytes +
+           totals.direct_bytes;
+}
+
 void HistoryWatch::take_observation(const Event& event, const Ledger& ledger) {
     if (event.device != device_ || event.code != 0 || event.has(kUnavailable)) return;
     Reconciliation& reconciliation = history_.reconciliation;
-    const Wide residual =
-        Wide{event.device_total_bytes()} - event.device_free_bytes() - held_bytes(ledger, device_);
+    const Wide residual = Wide{event.device_total_bytes()} - event.device_free_bytes() - held_bytes(ledger);
     ++reconciliation.observation_count;
     if (last_residual_bytes_) {
         const Wide change = residual - *last_residual_bytes_;

@@ -56,11 +56,14 @@ class HistoryWatch {
     void take_peak(const Event& event, const Ledger& ledger);
     void take_lifetime(const Event& event, const Change& change);
     void take_observation(const Event& event, const Ledger& ledger);
+    Wide held_bytes(const Ledger& ledger);
 
     uint64_t begin_ticket_;
     int device_;
     History history_;
     std::optional<Wide> last_residual_bytes_;
+    std::optional<uint64_t> foreign_version_;  // of the ledger's objects that the sum is of
+    Wide foreign_bytes_ = 0;
 };
 
 // What the user noted last under each dimension; dimensions by their first note.

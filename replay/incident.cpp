@@ -289,11 +289,23 @@ class Collector {
 
 }  // namespace
 
+namespace {
+
+bool placed(const Failure& failure) {
+    return failure.event.device >= 0 && failure.event.device < kDeviceCapacity;
+}
+
+}  // namespace
+
+const Failure* Failures::first_placed() const {
+    const auto found = std::ranges::find_if(listed, placed);
+    return found == listed.end() ? nullptr : &*found;
+}
+
 std::optional<size_t> Failures::incident(std::optional<int> device, std::optional<uint64_t> ticket) const {
     const auto eligible = [&](const Failure& failure) {
-        const int on = failure.event.device;
-        const bool placed = on >= 0 && on < kDeviceCapacity;  // without a device there is no card to reckon
-        return placed && (!device || on == *device) && (!ticket || failure.event.ticket == *ticket);
+        return placed(failure) && (!device || failure.event.device == *device) &&
+               (!ticket || failure.event.ticket == *ticket);
     };
     std::optional<size_t> last_fatal;
     std::optional<size_t> first;

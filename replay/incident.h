@@ -42,6 +42,9 @@ struct Failures {
     std::vector<NearMiss> near_misses;  // by ticket
     // Index of the incident in `listed`, of one device when asked for, or at a ticket when asked for.
     std::optional<size_t> incident(std::optional<int> device, std::optional<uint64_t> ticket) const;
+    // The first that names the card it happened on; nullptr: none does.
+    const Failure* first_placed() const;
+    bool only_unplaced() const { return !listed.empty() && first_placed() == nullptr; }
 };
 
 Failures find_failures(const Capture& capture);

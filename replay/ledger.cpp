@@ -168,6 +168,7 @@ uint16_t Ledger::open_phase(uint16_t thread) const {
 }
 
 void Ledger::account(const Segment& segment, bool live) {
+    ++object_version_;
     if (segment.device < 0) return;
     DeviceTotals& totals = totals_[static_cast<size_t>(segment.device)];
     std::set<uint64_t>& candidates = states_[static_cast<size_t>(segment.device)].candidates;

@@ -188,6 +188,8 @@ class Ledger {
     std::vector<ForeignBytes> foreign(int device) const;
     uint64_t block_count() const { return blocks_.size(); }
     uint64_t object_count() const { return objects_.size(); }
+    // Grows with every change that foreign() could show, so that its answer can be kept until then.
+    uint64_t object_version() const { return object_version_; }
 
   private:
     // Told by the torch tap about a block that is about to be reported.
@@ -248,6 +250,7 @@ class Ledger {
     std::map<uint16_t, std::vector<uint16_t>> open_phases_;  // by thread; folded names, innermost last
     std::optional<Rule> begin_problem_;
     uint64_t birth_announced_at_ = kNoTicket;
+    uint64_t object_version_ = 0;
     uint32_t step_count_ = 0;
     bool tap_seen_ = false;
 };

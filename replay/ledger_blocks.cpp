@@ -76,7 +76,7 @@ std::optional<Rule> Ledger::add_block(const Block& block, const Block** entered)
     segment->largest_block_bytes = std::max(segment->largest_block_bytes, block.size_bytes);
     if (segment->state != SegmentState::segment) {
         account(*segment, false);
-        segment->device = block.device;
+        if (segment->device < 0) segment->device = block.device;
         segment->state = SegmentState::segment;
         account(*segment, true);
     }

@@ -20,6 +20,7 @@ bool is_region(const DriverObject& object) {
 }  // namespace
 
 std::optional<Rule> Ledger::object_alloc(const DriverObject& object) {
+    ++object_version_;
     DriverObject entered = object;
     take_handle(entered, true);
     if (entered.object == Object::mapping) {
@@ -92,6 +93,7 @@ std::optional<Rule> Ledger::add_region(const Segment& added) {
 std::optional<Rule> Ledger::object_free(const Event& event) {
     const DriverObject* const found = objects_.find(event.birth_ticket());
     if (found == nullptr) return Rule::object_unmatched;
+    ++object_version_;
     LastFree& last = last_frees_[event.thread];
     last.object = *found;
     last.segment.reset();
@@ -107,6 +109,7 @@ std::optional<Rule> Ledger::object_free_failed(const Event& event) {
         event.birth_ticket() == kNoTicket) {
         return Rule::object_unmatched;
     }
+    ++object_version_;
     const LastFree freed = last->second;
     last_frees_.erase(last);
     objects_.insert(freed.object.birth_ticket, freed.object);

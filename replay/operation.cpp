@@ -6,12 +6,12 @@
 #include <algorithm>
 
 #include "extent.h"
+#include "policy.h"
 
 namespace memsnap {
 namespace {
 
 // An operation's records lie near its failure; other threads' records lie between.
-constexpr uint64_t kSearchReach_count = 4096;
 
 // Written just before an OOM report, just after a foreign refusal.
 std::optional<Event> find_operation_record(const EventStream& events, const std::vector<Event>& recorded,
@@ -27,9 +27,10 @@ std::optional<Event> find_operation_record(const EventStream& events, const std:
     for (const Event& event : recorded)
         consider(event);
     if (found) return found;
-    const uint64_t back = std::min(failure.ticket, kSearchReach_count);
+    const uint64_t back = std::min(failure.ticket, policy::kOperationReach_count);
     events.for_each(std::max(events.begin_ticket(), failure.ticket - back),
-                    std::min(events.end_ticket(), failure.ticket + kSearchReach_count), consider);
+                    std::min(events.end_ticket(), failure.ticket + policy::kOperationReach_count + 1),
+                    consider);
     return found;
 }
 
@@ -63,7 +64,7 @@ bool unchanged_since_refusal(const EventStream& events, const Event& observation
 
 // PyTorch without its cache asks how much is free after the refusal, for the text of its exception.
 void observe_after_refusal(const EventStream& events, const Event& failure, Operation& operation) {
-    const uint64_t end = std::min(events.end_ticket(), failure.ticket + kSearchReach_count);
+    const uint64_t end = std::min(events.end_ticket(), failure.ticket + policy::kOperationReach_count + 1);
     events.for_each(std::min(failure.ticket + 1, end), end, [&](const Event& event) {
         if (event.kind != Kind::mem_info || event.thread != failure.thread) return true;
         const bool usable = event.code == 0 && event.device == failure.device && !event.has(kUnavailable);

@@ -35,6 +35,11 @@ inline constexpr uint64_t kInferredEventsNeeded_count = 32;
 // An outside holder that was not there this long before the failure came and may go.
 inline constexpr uint64_t kTransientAge_ns = 1'000'000'000;
 
+// How far from a failure, in tickets, its operation's record and the torch tap's word about it are looked
+// for.
+inline constexpr uint64_t kOperationReach_count = 4096;
+inline constexpr uint64_t kTapReach_count = 64;
+
 // A rise of the outside lane counts over this many observations in a row.
 inline constexpr uint64_t kDeviceRiseObservations_count = 3;
 

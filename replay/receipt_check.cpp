@@ -40,6 +40,13 @@ bool is_version(std::string_view text) {
     return false;
 }
 
+// A second member of one name would hide behind the first.
+bool is_first(std::string_view name, std::vector<std::string_view>& seen) {
+    if (std::ranges::find(seen, name) != seen.end()) return false;
+    seen.push_back(name);
+    return true;
+}
+
 class ShapeCheck {
   public:
     std::string run(const JsonValue& value) {
@@ -89,9 +96,11 @@ class ShapeCheck {
 
     void check_object(const JsonValue& value, const ReceiptShape& shape) {
         if (!value.IsObject()) return refuse("is not an object");
+        std::vector<std::string_view> seen;
         for (const auto& one : value.GetObject()) {
             const auto known = std::ranges::find(shape.members, text_of(one.name), &Member::name);
             if (known == shape.members.end()) return refuse("has a member that no receipt has");
+            if (!is_first(known->name, seen)) return refuse("has a member twice");
             check_part(known->name, one.value, known->shape);
         }
         for (const Member& needed : shape.members) {
@@ -102,9 +111,11 @@ class ShapeCheck {
 
     void check_keyed(const JsonValue& value, const ReceiptShape& shape) {
         if (!value.IsObject()) return refuse("is not an object");
+        std::vector<std::string_view> seen;
         for (const auto& one : value.GetObject()) {
             const auto known = std::ranges::find(shape.words, text_of(one.name));
             if (known == shape.words.end()) return refuse("has a member that no receipt has");
+            if (!is_first(*known, seen)) return refuse("has a member twice");
             check_part(*known, one.value, shape.items.front());
         }
     }

@@ -18,6 +18,12 @@ Wide number(const JsonValue& value) {
     return integer_of(value).value_or(-1);
 }
 
+// value <= a * b of numbers that anybody may have written.
+bool at_most_product(Wide value, Wide a, Wide b) {
+    Wide product = 0;
+    return __builtin_mul_overflow(a, b, &product) || value <= product;
+}
+
 Wide size(const JsonValue& list) {
     return Wide{list.Size()};
 }
@@ -127,7 +133,12 @@ class Rules {
                            !dictionary_["libraries"].Empty();
         need(incident_ || !named, "dictionary", "names what the evidence uses");
         if (incident_) return;
-        const bool lost = number(evidence_["lost_failure_count"]) != 0;
+        const auto failures = evidence_["failures"].GetArray();
+        const bool unplaced =
+            !failures.Empty() && std::ranges::all_of(failures, [](const JsonValue& failure) {
+                return number(failure["device"]) < 0;
+            });
+        const bool lost = number(evidence_["lost_failure_count"]) != 0 || unplaced;
         const bool open = verdict_["undecidable"].Size() == (lost ? kHypotheses.size() : 0);
         need(open && in_order(verdict_["undecidable"], sorted(words(Vocabulary::hypothesis))) &&
                  verdict_["contributing"].Empty() && verdict_["rejected"].Empty() &&
@@ -170,7 +181,7 @@ class Rules {
                  number(lifetimes["freed_count"]) <= number(lifetimes["born_count"]) &&
                  lifetimes["longest_ticks"].IsNull() != freed &&
                  number(lifetimes["longest_ticks"]) <= number(lifetimes["total_ticks"]) &&
-                 number(lifetimes["total_ticks"]) <= number(lifetimes["freed_count"]) * end,
+                 at_most_product(number(lifetimes["total_ticks"]), number(lifetimes["freed_count"]), end),
              "evidence.lifetimes", "does not fit the recording");
         const JsonValue& reconciliation = evidence_["reconciliation"];
         need(number(reconciliation["observation_count"]) < end &&

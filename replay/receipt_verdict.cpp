@@ -107,8 +107,7 @@ Json::Object verdict_json(const Analysis& analysis) {
                          {"numbers", {}},
                          {"hypotheses", {}}};
     if (!analysis.incident) {
-        // Nothing of a lost failure is left, so nothing about it can be decided.
-        if (analysis.lost_failure_count != 0)
+        if (analysis.without_evidence())
             verdict["undecidable"] = words(with_status({}, Status::undecidable));
         return verdict;
     }

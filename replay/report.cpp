@@ -286,8 +286,11 @@ class Report {
             line(emphasised("FAILURE LOST", true) + "  " +
                  fmt::format("the recorder counted {}, but none can be read any more",
                              counted(analysis_.lost_failure_count, "failure")));
-        } else if (!analysis_.failures.listed.empty()) {
-            const int device = analysis_.failures.listed.front().event.device;
+        } else if (analysis_.failures.only_unplaced()) {
+            line(emphasised("FAILURE NOT PLACED", true) +
+                 "  something ran out of memory, and no record tells on which device");
+        } else if (const Failure* const elsewhere = analysis_.failures.first_placed()) {
+            const int device = elsewhere->event.device;
             line(emphasised("NO FAILURE", false) +
                  fmt::format("  on this device; cuda:{} ran out of memory (--device {})", device, device));
         } else {

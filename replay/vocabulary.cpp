@@ -72,6 +72,7 @@ Object object_of(Op op) {
 
 std::optional<Kind> kind_of_number(uint8_t number) {
     using Enum = Kind;
+    if (number == 0) return std::nullopt;  // no kind of the format: `none` is ours
     switch (number) { MEMSNAP_KINDS(MEMSNAP_NUMBER_CASE) }
     return std::nullopt;
 }

@@ -59,14 +59,14 @@ Answer Programs::replay_stored() const {
 }
 
 Answer Programs::replay(const std::vector<std::string>& lines) {
-    const auto ring = test::encode(join(lines));
+    const auto ring = fixture::encode(join(lines));
     if (!ring) throw std::runtime_error(fmt::format("line {}: {}", ring.error().line, ring.error().message));
     store(*ring);
     return replay_stored();
 }
 
 std::optional<Seen> Programs::look(const std::vector<std::string>& lines) {
-    const auto ring = test::encode(join(lines));
+    const auto ring = fixture::encode(join(lines));
     if (!ring) return std::nullopt;
     store(*ring);
     const auto capture = Capture::read(path_);
@@ -105,7 +105,7 @@ std::string difference_of_documents(const std::string& receipt, const oracle::Re
 }  // namespace
 
 Compared Programs::compare(const std::vector<std::string>& lines) {
-    const auto ring = test::encode(join(lines));
+    const auto ring = fixture::encode(join(lines));
     Compared result;
     if (!ring) {
         result.encode_error = "line " + std::to_string(ring.error().line) + ": " + ring.error().message;

@@ -16,8 +16,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
 
 namespace {
 
-using memsnap::test::RingWriter;
-using memsnap::test::RingWriterOptions;
+using memsnap::fixture::RingWriter;
+using memsnap::fixture::RingWriterOptions;
 namespace wire = memsnap::wire;
 
 constexpr uint64_t kBase = 0x7f0000000000;

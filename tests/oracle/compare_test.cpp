@@ -104,6 +104,30 @@ TEST_CASE("text that is no receipt is a difference and no crash") {
     }
 }
 
+TEST_CASE("a receipt that is not in canonical form is refused, and one line end is not a part of it") {
+    auto ring = small_failure();
+    auto text = Json(sound_receipt()).canonical();
+    auto differs = [&](const std::string& given) {
+        auto difference = compare(given, ring.bytes());
+        REQUIRE(difference);
+        return difference->has_value();
+    };
+    CHECK_FALSE(differs(text + "\n"));
+    for (const std::string& odd : {text + "\n\n", text + " ", " " + text, text + "{}",
+                                   text + std::string(1, '\0') + "x", "{ " + text.substr(1)})
+        CHECK(differs(odd));
+}
+
+TEST_CASE("a receipt about a failure that the ring does not have is a difference") {
+    auto receipt = sound_receipt();
+    auto evidence = member(receipt, "evidence");
+    auto failure = member(evidence, "failure");
+    failure["ticket"] = 1;
+    evidence["failure"] = failure;
+    receipt["evidence"] = evidence;
+    CHECK(first_path(sealed(receipt)) == "evidence.failure.ticket");
+}
+
 TEST_CASE("integers beyond 2^53 are strings of digits") {
     CHECK(Json(Int{1} << 53).canonical() == "9007199254740992");
     CHECK(Json((Int{1} << 53) + 1).canonical() == "\"9007199254740993\"");

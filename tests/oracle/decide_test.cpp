@@ -55,7 +55,7 @@ TEST_CASE("a full card is live-set") {
     auto decision = decide(full_card());
     CHECK(decision.primary() == kLiveSet);
     CHECK(decision.numbers->deficit == kThreshold + kGiB);
-    CHECK(inequality_of(kLiveSet, full_card(), decision.numbers) ==
+    CHECK(inequality_of(kLiveSet, full_card(), decision) ==
           "available 107374182400 - active 106300440576 - request 2147483648 = -1073741824 < threshold "
           "1610612736 and deficit 2684354560 > retained 0");
 }
@@ -143,8 +143,14 @@ TEST_CASE("retention and external together are primary and contributing, jointly
     CHECK(standing(q, kExternal) == Standing::kContributing);
     CHECK(standing(q, kLiveSet) == Standing::kContributing);
     CHECK(qualified(q, kExternal, "jointly"));
+    auto together = " and retained " + digits(deficit - kGiB) + " + removable_outside " + digits(kGiB) +
+                    " = " + digits(deficit) + " >= deficit " + digits(deficit);
+    CHECK(inequality_of(kRetention, q, decide(q)).ends_with(together));
+    CHECK(inequality_of(kExternal, q, decide(q)).ends_with(together));
+    CHECK_FALSE(inequality_of(kLiveSet, q, decide(q)).ends_with(together));
     --q.retained_bytes;
     CHECK(standing(q, kLiveSet) == Standing::kPrimary);
+    CHECK_FALSE(inequality_of(kRetention, q, decide(q)).contains(" + removable_outside "));
 }
 
 TEST_CASE("too few boundaries reject retention only below threshold and deficit") {

@@ -3,6 +3,7 @@
 // The decoder: what is accepted, missing, torn, unknown or refused. Rule: each test changes one thing in a
 // sound ring.
 #include "catch.h"
+#include "oracle/clock.h"
 #include "ring_builder.h"
 
 using namespace oracle;
@@ -46,6 +47,9 @@ TEST_CASE("another file or another major version is no ring of this program") {
     auto newer = small_failure();
     newer.put(8, 2, 2);
     CHECK(exit_code_of(newer) == kExitNotMemsnap);
+    auto swapped = small_failure();
+    swapped.put(12, 0x04030201, 4);
+    CHECK(exit_code_of(swapped) == kExitNotMemsnap);
     auto minor = small_failure();
     minor.put(10, 9, 2);
     CHECK(exit_code_of(minor) == 0);
@@ -124,4 +128,86 @@ TEST_CASE("tickets that were overwritten during the copy are not trusted") {
     REQUIRE(file);
     CHECK(file->copied_while_written);
     CHECK(file->oldest == 6);
+}
+
+TEST_CASE("a record or table entry beyond the head shows a copy that was taken while the job wrote") {
+    auto entry = small_failure();
+    entry.entry(1, kBlock, kSegmentAt, 4 * kMiB, 1, 1, entry.head() - 1);
+    auto result = decode(entry.bytes(), std::nullopt);
+    REQUIRE(result);
+    CHECK_FALSE(result->copied_while_written);
+    entry.entry(1, kBlock, kSegmentAt, 4 * kMiB, 1, 1, entry.head());
+    result = decode(entry.bytes(), std::nullopt);
+    REQUIRE(result);
+    CHECK(result->copied_while_written);
+    auto record = small_failure();
+    record.put(512, record.head() - 1, 8);
+    result = decode(record.bytes(), std::nullopt);
+    REQUIRE(result);
+    CHECK(result->copied_while_written);
+    CHECK(result->events.size() == record.head() - 1);
+}
+
+TEST_CASE("no loss excuses a wrong check of a live table entry, a copy while written does") {
+    auto ring = small_failure();
+    ring.put(576, 1, 8);
+    ring.put(2 * RingBuilder::kAlign + 16, 7, 8);
+    auto result = examine(ring.bytes());
+    REQUIRE_FALSE(result);
+    CHECK(result.error().rule == "table_check");
+    Options moved;
+    moved.head_after = ring.head() + 1;
+    CHECK(examine(ring.bytes(), moved));
+}
+
+TEST_CASE("a device that the format has no room for is not known") {
+    RingBuilder ring;
+    for (int device : {31, 32, 127, -1, -128})
+        ring.record({.kind = kMark, .device = device});
+    auto file = decode(ring.bytes(), std::nullopt);
+    REQUIRE(file);
+    CHECK(file->events[0].device == 31);
+    for (std::size_t i = 1; i < file->events.size(); ++i)
+        CHECK(file->events[i].device == -1);
+}
+
+TEST_CASE("failures without a device are an incident without evidence, unless one was asked for") {
+    RingBuilder ring;
+    auto failure = ring.report(kBlockOom, 0, kMiB, 9);
+    failure.device = 40;
+    ring.record(failure);
+    auto result = examine(ring.bytes());
+    REQUIRE(result);
+    CHECK(result->exit_code == 11);
+    CHECK(result->document["verdict"]["undecidable"].array()->size() == 4);
+    CHECK(result->document["verdict"]["hypotheses"].is_null());
+    CHECK(*result->document["evidence"]["lost_failure_count"].number() == 0);
+}
+
+TEST_CASE("a failure or device that the ring does not have is a mistake of the caller") {
+    auto ring = small_failure();
+    auto code = [&](Choice choice) {
+        Options options;
+        options.choice = choice;
+        auto result = examine(ring.bytes(), options);
+        return result ? result->exit_code : result.error().exit_code;
+    };
+    CHECK(code({.device = 0, .ticket = {}}) != kExitUsage);
+    CHECK(code({.device = 1, .ticket = {}}) == kExitUsage);
+    CHECK(code({.device = {}, .ticket = ring.head() - 1}) != kExitUsage);
+    CHECK(code({.device = {}, .ticket = 0}) == kExitUsage);
+}
+
+TEST_CASE("a counter is no time where anchors do not rise or the result is below 0") {
+    File file;
+    file.anchors = {{100, 1000, 50}, {200, 2000, 150}};
+    CHECK(realtime_ns(file, 50) == Int{0});
+    CHECK_FALSE(realtime_ns(file, 49));
+    file.anchors[1].counter = 100;
+    CHECK_FALSE(realtime_ns(file, 100));
+    file.anchors.pop_back();
+    CHECK_FALSE(realtime_ns(file, 100));
+    file.header.clock_source = 1;
+    CHECK(realtime_ns(file, 50) == Int{0});
+    CHECK_FALSE(realtime_ns(file, 49));
 }

@@ -208,13 +208,14 @@ TEST_CASE("an incident of a keyframe stays one, with the ring gone round") {
 TEST_CASE("a cut holds no name, address, stack token or identity of the recording") {
     const Recording recording(
         job("phase begin /home/alice/train.py\nalloc a s1+700MiB 50MiB site=0xabcdef0123\n"
-            "mark secret\nnote alice 7\nphase end\nheader pid=31337 job_key=424242\n"));
+            "mark secret\nnote alice 7\nphase end\nheader pid=31337 job_key=424242\n"
+            "tap_segment_alloc s1 stream=0x7fee12345678 pool=0\n"));
 
     for (const uint64_t events : {6, 96}) {
         const auto text = recording.cut({.events_count = events});
         REQUIRE(text);
         for (const char* word : {"alice", "train", "secret", "0x", "31337", "424242", "ring_id",
-                                 "737894400291", "18369614221190103041", "139637976727552"})
+                                 "737894400291", "18369614221190103041", "139637976727552", "140660484363896"})
             CHECK(!says(*text, word));
     }
 }

@@ -103,6 +103,43 @@ TEST_CASE("a smaller step that never asks for the block again is proven by a tar
     CHECK(proof_of(before, after, Wide{350}) == Proof::not_proven);
 }
 
+TEST_CASE("AFTER needed what it was refused too, even if it went on and ended well") {
+    const DiffSide before = side_with("live_set");
+    DiffSide after = side_with("live_set");
+    after.ending = Ending::survived;
+    after.ended_well = true;
+    after.peak_active = Amount::observed(600);
+    after.incident->need = Amount::derived(700);
+    after.failures = {{0, "pytorch", 100, true}};
+    CHECK(condition_of(before, after, "peak_fell") ==
+          "holds: peak_needed_before 1000 - peak_needed_after 700 = 300 >= deficit 65");
+    CHECK(condition_of(before, after, "headroom_returned", Wide{250}) ==
+          "holds: total 1000 - outside_after 50 - peak_needed_after 700 = 250 >= target_headroom 250");
+    CHECK(condition_of(before, after, "headroom_returned", Wide{251}).starts_with("fails"));
+    CHECK(condition_of(before, after, "request_granted") == "fails");
+    CHECK(condition_of(before, after, "got_as_far", Wide{250}) == "fails");
+    after.grants->count = 5;
+    CHECK(proof_of(before, after, Wide{250}) == Proof::refuted);
+    after.failures = {{0, "pytorch", 99, true}};
+    CHECK(proof_of(before, after, Wide{250}) == Proof::proven);
+    after.failures.push_back({0, "pytorch", 350, true});
+    CHECK(condition_of(before, after, "peak_fell").starts_with("unknown"));
+}
+
+TEST_CASE("what another library was refused again refutes") {
+    DiffSide before = side_with("", "cache_hoarding");
+    before.incident->allocator = "foreign";
+    before.incident->request = {};
+    before.incident->segment_request = Amount::derived(100);
+    DiffSide after = before;
+    after.failures = {{0, "foreign", 100, false}};
+    after.grants = Grants{};
+    after.grants->exact = true;
+    CHECK(proof_of(before, after) == Proof::refuted);
+    after.failures = {{0, "foreign", 99, false}};
+    CHECK(proof_of(before, after) == Proof::not_proven);
+}
+
 TEST_CASE("a cap asks for the grant or for a lower peak of a run that got as far") {
     DiffSide before = side_with("live_set");
     before.incident->qualifiers = {"cap"};

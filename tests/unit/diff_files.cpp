@@ -263,6 +263,10 @@ TEST_CASE("what is neither a ring nor a receipt is told apart from a damaged rec
     };
     CHECK(code_of("") == ErrorCode::not_memsnap);
     CHECK(code_of("{") == ErrorCode::not_memsnap);
+    std::string deep;
+    for (int i = 0; i < 1'000'000; ++i)
+        deep += "{\"a\":";
+    CHECK(code_of(deep) == ErrorCode::not_memsnap);
     CHECK(code_of("{\"schema\":\"memsnap.receipt.v9\"}") == ErrorCode::not_memsnap);
     write_receipt_of(folder.file("ring.bin"), folder.file("receipt.json"));
     std::ifstream in(folder.file("receipt.json"), std::ios::binary);

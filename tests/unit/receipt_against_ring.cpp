@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // `check --receipt`: a receipt follows from its recording, and whatever does not is named.
+#include <filesystem>
+#include <fstream>
 #include <functional>
 
 #include "check_receipt.h"
@@ -124,6 +126,35 @@ TEST_CASE("what is no receipt, or one of another schema, is refused as such") {
         const auto outcome = checked(recording, text);
         REQUIRE_FALSE(outcome);
         CHECK(outcome.error().code == ErrorCode::not_memsnap);
+    }
+}
+
+TEST_CASE("a text that is not as it was written differs although every field agrees") {
+    using namespace std::string_literals;
+    const Recording recording(kFullJob);
+    const std::string text = recording.receipt();
+    std::string spaced = text;
+    spaced.insert(1, " ");
+    const std::string after = "byte " + std::to_string(text.size()) + ":";
+    for (const auto& [changed, place] : {std::pair{text + "\n", after}, std::pair{text + "\0alice"s, after},
+                                         std::pair{spaced, "byte 1:"s}}) {
+        const auto outcome = checked(recording, changed);
+        REQUIRE_FALSE(outcome);
+        CHECK(outcome.error().code == ErrorCode::disagreed);
+        CHECK(outcome.error().detail.starts_with(place));
+    }
+}
+
+TEST_CASE("what cannot be a receipt is refused before it is read") {
+    const Recording recording(kQuietJob);
+    const std::string path = recording.folder.file("huge");
+    for (const std::string begin : {"{", "x"}) {
+        std::ofstream(path, std::ios::binary) << begin;
+        std::filesystem::resize_file(path, uint64_t{3} << 40);
+        const auto outcome = check_receipt_file(*recording.capture, path);
+        REQUIRE_FALSE(outcome);
+        CHECK(outcome.error().code == ErrorCode::not_memsnap);
+        CHECK_FALSE(is_receipt_file(path));
     }
 }
 

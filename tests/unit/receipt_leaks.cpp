@@ -308,6 +308,31 @@ TEST_CASE("an inequality says only what the numbers say") {
     }
 }
 
+TEST_CASE("a member that stands twice is refused, also in canonical form with fitting digests") {
+    const std::string text = Recording(kFullJob).receipt();
+    const auto twice = [&](Document& document, Value& object) {
+        Value name(object.MemberBegin()->name, document.GetAllocator());
+        Value copy(object.MemberBegin()->value, document.GetAllocator());
+        object.AddMember(name, copy, document.GetAllocator());
+        return check_receipt(resealed(document));
+    };
+    Document document = parsed(text);
+    CHECK(twice(document, document["capture"]) == "capture: has a member twice");
+    document = parsed(text);
+    CHECK(twice(document, document["evidence"]["provenance"]) == "evidence.provenance: has a member twice");
+}
+
+TEST_CASE("counts that no product of 128 bits holds are judged without one") {
+    const std::string text = Recording(kFullJob).receipt();
+    Document document = parsed(text);
+    for (const char* name : {"end_ticket", "recorded_count"})
+        document["capture"][name].SetString("18446744073709551615");
+    Value& lifetimes = document["evidence"]["lifetimes"];
+    lifetimes["born_count"].SetString("18446744073709551614");
+    lifetimes["freed_count"].SetString("18446744073709551614");
+    CHECK(check_receipt(resealed(document)) != "evidence.lifetimes: does not fit the recording");
+}
+
 TEST_CASE("what is not canonical is refused: a space could carry something too") {
     const std::string text = Recording(kFullJob).receipt();
     std::string spaced = text;

@@ -17,6 +17,8 @@
 
 namespace memsnap::test {
 
+using namespace memsnap::fixture;
+
 inline constexpr uint64_t kBase = 0x7f0000000000;
 inline constexpr uint64_t kMiB = uint64_t{1} << 20;
 
