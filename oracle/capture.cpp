@@ -22,6 +22,10 @@ Json unless(Int value, Int absent) {
     return value == absent ? Json() : Json(value);
 }
 
+Json unless_negative(Int value) {
+    return value < 0 ? Json() : Json(value);
+}
+
 Json::Array declared_losses(const File& file) {
     const auto& header = file.header;
     Json::Array losses;
@@ -102,8 +106,8 @@ Json environment_of(const Case& c, Dictionary& dictionary) {
         {"recorder_version", library_version(header.recorder_version)},
         {"cuda_runtime_version", cuda_version(header.cudart_version)},
         {"cuda_driver_version", cuda_version(header.driver_version)},
-        {"world_size", unless(header.world_size, -1)},
-        {"rank", unless(header.rank, -1)},
+        {"world_size", unless_negative(header.world_size)},
+        {"rank", unless_negative(header.rank)},
         {"allocator", std::move(allocator)},
         {"dimensions", std::move(dimensions)},
     };

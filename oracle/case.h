@@ -28,6 +28,7 @@ struct Case {
     Failures failures;
     std::optional<Incident> incident;
     std::optional<int> only_device;  ///< asked for
+    bool without_evidence = false;   ///< an incident of which nothing is left to judge
 
     const Scene& looked_at() const { return incident ? incident->scene : ring; }
 };

@@ -94,13 +94,17 @@ Json without(const Json& receipt, std::initializer_list<const char*> names) {
 Expected<std::optional<Difference>> compare(std::string_view text, Bytes ring, const Options& options) {
     auto receipt = parse(text);
     if (!receipt || receipt->object() == nullptr)
-        return Difference{"", "a receipt", "text that is no JSON of integers and words"};
+        return Difference{"", "a receipt", "is no JSON of integers and words"};
+    auto body = text.ends_with('\n') ? text.substr(0, text.size() - 1) : text;
+    if (body != receipt->canonical()) return Difference{"", "canonical text", "is not canonical"};
     // The incident to look at is the receipt's own.
     auto looked_at = options;
-    if (const auto* ticket = (*receipt)["evidence"]["failure"]["ticket"].number();
-        ticket != nullptr && *ticket >= 0 && *ticket < kNoTicket)
-        looked_at.choice.ticket = static_cast<u64>(*ticket);
+    const auto* ticket = (*receipt)["evidence"]["failure"]["ticket"].number();
+    bool names_failure = ticket != nullptr && *ticket >= 0 && *ticket < kNoTicket;
+    if (names_failure) looked_at.choice.ticket = static_cast<u64>(*ticket);
     auto result = examine(ring, looked_at);
+    if (!result && result.error().exit_code == kExitUsage && names_failure)
+        return Difference{"evidence.failure.ticket", "no such failure", digits(*ticket)};
     if (!result) return std::unexpected(result.error());
 
     auto expected = *result->document.object();

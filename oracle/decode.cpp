@@ -13,12 +13,7 @@ Expected<void> read_ring(Bytes bytes, std::optional<u64> head_after, File& file)
     const auto& area = file.header.areas[kRing];
     u64 n = area.entry_count;
     file.end = file.header.head;
-    // What the writer overwrote while the file was being copied cannot be trusted.
     u64 newest_head = std::max(file.end, head_after.value_or(file.end));
-    file.copied_while_written = newest_head != file.end;
-    file.oldest = std::min(file.end, newest_head > n ? newest_head - n : 0);
-    file.begin =
-        file.oldest == 0 ? 0 : file.oldest + std::min(file.end - file.oldest, n / thresholds::kWindowDivisor);
 
     bool exited = file.header.exit_mark != 0;
     std::vector<Event> accepted;
@@ -34,14 +29,20 @@ Expected<void> read_ring(Bytes bytes, std::optional<u64> head_after, File& file)
             continue;
         }
         if (ticket % n != slot) return corrupt("record_order", ticket, offset);
-        if (ticket < file.oldest || ticket >= file.end) continue;
-        auto event = decode_record(record, offset);
-        if (!kind_is_known(event.kind) || !call_name(event.call)) {
-            file.unknown_kind_count += ticket >= file.begin ? 1 : 0;
-            continue;
-        }
-        accepted.push_back(event);
+        newest_head = std::max(newest_head, ticket + 1);
+        accepted.push_back(decode_record(record, offset));
     }
+    // What the writer overwrote while the file was being copied cannot be trusted.
+    file.copied_while_written = newest_head != file.end;
+    file.oldest = std::min(file.end, newest_head > n ? newest_head - n : 0);
+    file.begin =
+        file.oldest == 0 ? 0 : file.oldest + std::min(file.end - file.oldest, n / thresholds::kWindowDivisor);
+    std::erase_if(accepted, [&](const Event& event) {
+        if (event.ticket < file.oldest || event.ticket >= file.end) return true;
+        bool known = kind_is_known(event.kind) && call_name(event.call);
+        if (!known && event.ticket >= file.begin) ++file.unknown_kind_count;
+        return !known;
+    });
     std::sort(accepted.begin(), accepted.end(),
               [](const Event& a, const Event& b) { return a.ticket < b.ticket; });
     u64 expected = file.begin;
@@ -66,7 +67,10 @@ void read_table(Bytes bytes, File& file) {
     for (u64 i = 0; i < area.entry_count; ++i) {
         u64 offset = area.offset + i * area.entry_bytes;
         auto entry = bytes.subspan(offset, kRecordBytes);
-        if (integer64(entry, 0) != 0) file.table.push_back(decode_entry(entry, offset));
+        u64 state = integer64(entry, 0);
+        if (state == 0) continue;
+        if (state >> 1 > file.end) file.copied_while_written = true;
+        file.table.push_back(decode_entry(entry, offset));
     }
 }
 
@@ -89,7 +93,7 @@ Expected<void> read_boundaries(Bytes bytes, File& file) {
         boundary.folded_name = integer16(entry, 42);
         boundary.thread = integer16(entry, 44);
         boundary.family = integer8(entry, 46);
-        boundary.device = static_cast<std::int8_t>(integer8(entry, 47));
+        boundary.device = device_of(integer8(entry, 47));
         boundary.allocated_bytes = integer40(entry, 48) * thresholds::kGranuleBytes;
         boundary.reserved_bytes = integer40(entry, 53) * thresholds::kGranuleBytes;
         u64 device_free = integer40(entry, 58);
@@ -116,8 +120,6 @@ void read_small_tables(Bytes bytes, File& file) {
     }
     std::stable_sort(file.anchors.begin(), file.anchors.end(),
                      [](const Anchor& a, const Anchor& b) { return a.counter < b.counter; });
-    auto same = [](const Anchor& a, const Anchor& b) { return a.counter == b.counter; };
-    file.anchors.erase(std::unique(file.anchors.begin(), file.anchors.end(), same), file.anchors.end());
 }
 
 }  // namespace

@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::array<u8, 8> kMagic{0x89, 0x4D, 0x45, 0x4D, 0x53, 0x4E, 0x41, 0x50};
 constexpr u64 kHeaderBytes = 768;
+constexpr u64 kPrefixBytes = 16;  // magic, version and byte order: without them it is no memsnap file
 constexpr u64 kAlignment = 65536;
 // Entry sizes by area; 0: the file chooses (a keyframe slot).
 constexpr std::array<u32, kAreaCount> kEntryBytes{64, 64, 8192, 64, 0, 16, 16, 32};
@@ -42,9 +43,9 @@ Expected<void> check_areas(const Header& header, u64 file_bytes) {
 
 Expected<Header> decode_header(Bytes bytes) {
     auto magic = part(bytes, 0, kMagic.size());
-    if (!magic || std::memcmp(magic->data(), kMagic.data(), kMagic.size()) != 0)
+    if (!magic || bytes.size() < kPrefixBytes ||
+        std::memcmp(magic->data(), kMagic.data(), kMagic.size()) != 0)
         return std::unexpected(Error{kExitNotMemsnap, {}, kNoTicket, 0, "not a memsnap file"});
-    if (bytes.size() < kHeaderBytes) return corrupt("file_bytes", kNoTicket, 24);
     auto major = integer16(bytes, 8);
     if (major != 1)
         return std::unexpected(Error{kExitNotMemsnap,
@@ -52,7 +53,9 @@ Expected<Header> decode_header(Bytes bytes) {
                                      kNoTicket,
                                      8,
                                      "version " + digits(major) + " of the file, this program reads 1"});
-    if (integer32(bytes, 12) != 0x01020304U) return corrupt("byte_order", kNoTicket, 12);
+    if (integer32(bytes, 12) != 0x01020304U)
+        return std::unexpected(Error{kExitNotMemsnap, {}, kNoTicket, 12, "not written little-endian"});
+    if (bytes.size() < kHeaderBytes) return corrupt("file_bytes", kNoTicket, 24);
     if (integer32(bytes, 16) < kHeaderBytes) return corrupt("header_bytes", kNoTicket, 16);
     if (integer32(bytes, 20) != kRecordBytes) return corrupt("record_bytes", kNoTicket, 20);
     u64 file_bytes = integer64(bytes, 24);

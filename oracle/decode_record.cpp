@@ -14,6 +14,10 @@ Seal record_seal(Bytes record) {
                                                                                         : Seal::kTorn;
 }
 
+int device_of(u8 byte) {
+    return byte < kPinnedDevices ? byte : -1;
+}
+
 Event decode_record(Bytes record, u64 offset) {
     Event event;
     event.ticket = integer64(record, 0) - 1;
@@ -28,7 +32,7 @@ Event decode_record(Bytes record, u64 offset) {
     event.extra16 = integer16(record, 56);
     event.allocated_bytes = integer40(record, 48) * thresholds::kGranuleBytes;
     event.reserved_bytes = integer40(record, 53) * thresholds::kGranuleBytes;
-    event.device = static_cast<std::int8_t>(integer8(record, 58));
+    event.device = device_of(integer8(record, 58));
     event.call = integer8(record, 59);
     event.library = integer16(record, 60);
     event.code = integer16(record, 62);
@@ -51,7 +55,7 @@ Entry decode_entry(Bytes bytes, u64 offset) {
     entry.library = integer16(bytes, 54);
     auto object = integer8(bytes, 56);
     entry.object = object <= kGraphNode ? static_cast<Class>(object) : kNoClass;
-    entry.device = static_cast<std::int8_t>(integer8(bytes, 57));
+    entry.device = device_of(integer8(bytes, 57));
     entry.call = integer8(bytes, 58);
     entry.flags = integer8(bytes, 59);
     entry.offset = offset;

@@ -29,6 +29,10 @@ struct Error {
 template <typename T>
 using Expected = std::expected<T, Error>;
 
+inline std::unexpected<Error> misused(std::string message) {
+    return std::unexpected(Error{kExitUsage, {}, kNoTicket, 0, std::move(message)});
+}
+
 inline std::unexpected<Error> corrupt(std::string rule, u64 ticket, u64 offset) {
     return std::unexpected(Error{kExitCorrupt, std::move(rule), ticket, offset, {}});
 }

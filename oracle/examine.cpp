@@ -73,7 +73,15 @@ Expected<void> make_case(Bytes ring, const Options& options, Case& c) {
     c.tolerated = std::move(*tolerated);
     c.only_device = options.choice.device;
     c.failures = find_failures(c.file, c.ring.recording);
-    if (auto index = choose_incident(c.failures, options.choice)) c.incident = look_at(c, *index);
+    const auto& choice = options.choice;
+    if (auto index = choose_incident(c.failures, choice)) {
+        c.incident = look_at(c, *index);
+        return {};
+    }
+    if (choice.ticket) return misused("no failure has the ticket " + digits(*choice.ticket));
+    if (choice.device && shapes_of(c, choice.device).array()->empty())
+        return misused("nothing was recorded of device " + digits(*choice.device));
+    c.without_evidence = c.failures.lost_count != 0 || c.failures.only_without_device();
     return {};
 }
 

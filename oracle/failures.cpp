@@ -181,6 +181,11 @@ bool Failures::chain_is_followed(std::size_t first) const {
                        [&](const Failed& failed) { return failed.chain != first || failed.followed; });
 }
 
+bool Failures::only_without_device() const {
+    return !all.empty() &&
+           std::all_of(all.begin(), all.end(), [](const Failed& failed) { return failed.event.device < 0; });
+}
+
 Failures find_failures(const File& file, const Recording& ring) {
     return Finder(file, ring).find();
 }

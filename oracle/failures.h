@@ -35,6 +35,8 @@ struct Failures {
     u64 lost_count = 0;
 
     bool chain_is_followed(std::size_t first) const;
+    /// There are failures, and none of them has a device.
+    bool only_without_device() const;
 };
 
 struct Choice {

@@ -194,6 +194,8 @@ enum class Seal : u8 {
     kFits
 };
 Seal record_seal(Bytes record);
+/// -1, not known, for a device that the format has no room for.
+int device_of(u8 byte);
 Event decode_record(Bytes record, u64 offset);
 Entry decode_entry(Bytes entry, u64 offset);
 Expected<Header> decode_header(Bytes bytes);

@@ -32,8 +32,16 @@ std::string margin_clause(const Question& q, const Numbers& n) {
     return reaches(side, term("threshold", n.threshold));
 }
 
+// The two reliefs that only together make up the deficit.
+std::string joint_clause(const Numbers& n) {
+    Side side = term("retained", n.retained);
+    side.value += n.removable;
+    side.text += " + " + term("removable_outside", n.removable).text + " = " + digits(side.value);
+    return reaches(side, term("deficit", n.deficit));
+}
+
 std::string relief_line(const std::string& name, Int low, Int high, const std::string& margin,
-                        const Numbers& n) {
+                        const Numbers& n, bool jointly) {
     bool roomy = n.margin >= n.threshold;
     std::string line = margin;
     if (!roomy) {
@@ -42,14 +50,16 @@ std::string relief_line(const std::string& name, Int low, Int high, const std::s
     }
     if (roomy || low < n.deficit)
         line += " and " + reaches(term(name, low), term("contribution_floor", n.floor));
+    if (jointly) line += " and " + joint_clause(n);
     return line;
 }
 
 }  // namespace
 
-std::string inequality_of(Hypothesis hypothesis, const Question& q, const std::optional<Numbers>& numbers) {
-    if (!numbers) return "unknown: the numbers settle nothing";
-    const auto& n = *numbers;
+std::string inequality_of(Hypothesis hypothesis, const Question& q, const Decision& decision) {
+    if (!decision.numbers) return "unknown: the numbers settle nothing";
+    const auto& n = *decision.numbers;
+    bool jointly = decision.opinions[hypothesis].qualifiers.contains("jointly");
     auto margin = margin_clause(q, n);
     bool roomy = n.margin >= n.threshold;
     switch (hypothesis) {
@@ -60,9 +70,9 @@ std::string inequality_of(Hypothesis hypothesis, const Question& q, const std::o
             return margin + " and " + exceeds(term("deficit", n.deficit), relief);
         }
         case kRetention:
-            return relief_line("retained", n.retained, n.retained_upper, margin, n);
+            return relief_line("retained", n.retained, n.retained_upper, margin, n, jointly);
         case kExternal:
-            return relief_line("removable_outside", n.removable, n.removable_upper, margin, n);
+            return relief_line("removable_outside", n.removable, n.removable_upper, margin, n, jointly);
         case kFragmentation: {
             auto line = margin;
             if (!q.foreign())

@@ -7,7 +7,6 @@
 
 namespace oracle {
 
-std::string inequality_of(Hypothesis hypothesis, const Question& question,
-                          const std::optional<Numbers>& numbers);
+std::string inequality_of(Hypothesis hypothesis, const Question& question, const Decision& decision);
 
 }  // namespace oracle

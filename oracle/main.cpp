@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <array>
 #include <cstdio>
 
 #include "examine.h"
@@ -18,10 +19,13 @@ namespace {
 using oracle::u64;
 
 constexpr int kExitUsage = oracle::kExitUsage;
+constexpr int kLastDevice = int{oracle::kPinnedDevices} - 1;
 
 class Descriptor {
   public:
-    explicit Descriptor(const std::string& path) : fd_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {}
+    // A FIFO without a writer is opened at once, and then found to be no regular file.
+    explicit Descriptor(const std::string& path)
+        : fd_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {}
     ~Descriptor() {
         if (fd_ >= 0) ::close(fd_);
     }
@@ -33,10 +37,38 @@ class Descriptor {
     int fd_;
 };
 
+// Text of somebody else: a terminal obeys control characters, so they are spelled.
+std::string printable(std::string_view text) {
+    std::string out;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        auto byte = static_cast<unsigned char>(text[i]);
+        auto next = i + 1 < text.size() ? static_cast<unsigned char>(text[i + 1]) : 0U;
+        bool second_set = byte == 0xC2U && next >= 0x80U && next < 0xA0U;  // U+0080 to U+009F
+        bool lone = byte >= 0x80U && byte < 0xA0U && i > 0 && out.ends_with("\\xc2");
+        if (byte < 0x20U || byte == 0x7FU || second_set || lone) {
+            out += fmt::format("\\x{:02x}", byte);
+        } else {
+            out.push_back(text[i]);
+        }
+    }
+    return out;
+}
+
+// Of a large file that is no ring only the beginning is read: it is enough to refuse it.
+std::size_t bytes_to_read(int fd, off_t size) {
+    constexpr off_t kLarge = off_t{4} << 30;
+    constexpr std::array<unsigned char, 8> kMagic{0x89, 0x4D, 0x45, 0x4D, 0x53, 0x4E, 0x41, 0x50};
+    std::array<unsigned char, 8> start{};
+    bool large_other =
+        size > kLarge &&
+        (::pread(fd, start.data(), start.size(), 0) != static_cast<ssize_t>(start.size()) || start != kMagic);
+    return large_other ? start.size() : static_cast<std::size_t>(size);
+}
+
 std::optional<std::vector<std::byte>> read_all(int fd) {
     struct stat status {};
     if (fd < 0 || ::fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
-    std::vector<std::byte> bytes(static_cast<std::size_t>(status.st_size));
+    std::vector<std::byte> bytes(bytes_to_read(fd, status.st_size));
     std::size_t done = 0;
     while (done < bytes.size()) {
         auto got = ::pread(fd, bytes.data() + done, bytes.size() - done, static_cast<off_t>(done));
@@ -78,12 +110,15 @@ std::optional<Ring> read_ring(const std::string& path) {
 }
 
 int fail_io(const std::string& path) {
-    fmt::print(stderr, "memsnap-oracle: cannot read {}\n", path);
+    fmt::print(stderr, "memsnap-oracle: cannot read {}, or it is no regular file\n", printable(path));
     return oracle::kExitIo;
 }
 
 bool print(const std::string& text) {
-    return std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
+    if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0)
+        return true;
+    fmt::print(stderr, "memsnap-oracle: cannot write to standard output\n");
+    return false;
 }
 
 int compare_receipt(const std::string& receipt_path, const Ring& ring, const oracle::Options& options) {
@@ -93,10 +128,24 @@ int compare_receipt(const std::string& receipt_path, const Ring& ring, const ora
         oracle::compare({reinterpret_cast<const char*>(text->data()), text->size()}, ring.bytes, options);
     if (!difference) return report(difference.error());
     if (!*difference) return 0;
-    fmt::print(stderr, "memsnap-oracle: {}: the ring says {}, the receipt says {}\n", (*difference)->path,
-               (*difference)->expected, (*difference)->found);
+    const auto& [path, expected, found] = **difference;
+    if (path.empty()) {
+        fmt::print(stderr, "memsnap-oracle: {} {}\n", printable(receipt_path), found);
+    } else {
+        fmt::print(stderr, "memsnap-oracle: {}: the ring says {}, the receipt says {}\n", printable(path),
+                   printable(expected), printable(found));
+    }
     return oracle::kExitDisagreement;
 }
+
+const CLI::Validator kTicket(
+    [](const std::string& text) {
+        constexpr std::size_t kMostDigits = 19;
+        bool number = !text.empty() && text.size() <= kMostDigits &&
+                      text.find_first_not_of("0123456789") == std::string::npos;
+        return number ? std::string() : "not a ticket: " + printable(text);
+    },
+    "TICKET");
 
 }  // namespace
 
@@ -110,8 +159,8 @@ int main(int argc, char** argv) {
     bool ids = false;
     app.add_option("ring", ring_path, "the ring file")->required();
     auto* device_option =
-        app.add_option("--device", device, "only failures of this device")->check(CLI::NonNegativeNumber);
-    auto* ticket_option = app.add_option("--at", ticket, "only the failure with this ticket");
+        app.add_option("--device", device, "only failures of this device")->check(CLI::Range(0, kLastDevice));
+    auto* ticket_option = app.add_option("--at", ticket, "only the failure with this ticket")->check(kTicket);
     auto* receipt_option = app.add_option("--receipt", receipt_path, "compare this receipt with the ring");
     app.add_flag("--ids", ids, "print the birth tickets of every known allocation")->excludes(receipt_option);
     try {

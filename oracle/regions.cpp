@@ -132,10 +132,12 @@ class Settler {
         if (auto* sum = sum_of(region, ticket)) *sum += Int{region.size()} * sign;
     }
 
-    void make_segment(Region& region, u64 ticket) {
+    // A region whose call did not know its device has that of what is reported inside it.
+    void make_segment(Region& region, u64 ticket, int device) {
         if (region.segment_since <= ticket) return;
         count(region, ticket, -1);
         region.segment_since = ticket;
+        if (region.device < 0) region.device = device;
         count(region, ticket, 1);
     }
 
@@ -209,7 +211,7 @@ class Settler {
         for_overlapping(block.address, block.address == kNoTicket ? kNoTicket : block.address + 1,
                         [&](std::size_t index) {
                             auto& region = regions_.all[index];
-                            make_segment(region, ticket);
+                            make_segment(region, ticket, block.device);
                             if (block.size > thresholds::kSmallRequestBytes)
                                 region.large_since = std::min(region.large_since, ticket);
                         });
@@ -220,7 +222,7 @@ class Settler {
             auto end = event.size > kNoTicket - event.address ? kNoTicket
                                                               : event.address + std::max<u64>(event.size, 1);
             for_overlapping(event.address, end, [&](std::size_t index) {
-                make_segment(regions_.all[index], event.ticket);
+                make_segment(regions_.all[index], event.ticket, event.device);
                 for (auto page : pages_of_segment(index))
                     regions_.all[page].told.push_back({event.ticket, event.extra, event.extra16});
             });
@@ -245,7 +247,7 @@ class Settler {
                     continue;
                 bool new_one = sums.last_report != kNoTicket && region.from > sums.last_report;
                 if (all) {
-                    make_segment(region, report.ticket);
+                    make_segment(region, report.ticket, report.device);
                 } else if (gap == 0 || (risen == 0 && new_one)) {
                     count(region, report.ticket, -1);
                     region.direct_since = report.ticket;

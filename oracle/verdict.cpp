@@ -109,7 +109,7 @@ Json hypothesis_document(Hypothesis hypothesis, const Incident& incident) {
     Json::Object document{{"status", standing_name(opinion.standing)},
                           {"margin_bytes", margin ? Json(margin->low) : Json()},
                           {"qualifiers", words(opinion.qualifiers)},
-                          {"inequality", inequality_of(hypothesis, incident.question, decision.numbers)},
+                          {"inequality", inequality_of(hypothesis, incident.question, decision)},
                           {"inputs", inputs_of(hypothesis, incident)},
                           {"fix", advice ? Json(advice->fix) : Json()},
                           {"proof", advice ? Json(advice->proof) : Json()},
@@ -138,7 +138,7 @@ Json verdict_of(const Case& c) {
     std::array<std::string_view, kHypotheses> sorted = kHypothesisNames;
     std::sort(sorted.begin(), sorted.end());
     if (!c.incident) {
-        if (c.failures.lost_count == 0) return verdict;
+        if (!c.without_evidence) return verdict;
         Json::Array all;
         for (auto name : sorted)
             all.emplace_back(name);

@@ -171,7 +171,7 @@ TEST_CASE("a device that the format has no room for is not known") {
         CHECK(file->events[i].device == -1);
 }
 
-TEST_CASE("failures without a device are an incident without evidence, unless one was asked for") {
+TEST_CASE("failures without a device are an incident without evidence, whatever device was asked for") {
     RingBuilder ring;
     auto failure = ring.report(kBlockOom, 0, kMiB, 9);
     failure.device = 40;
@@ -182,6 +182,16 @@ TEST_CASE("failures without a device are an incident without evidence, unless on
     CHECK(result->document["verdict"]["undecidable"].array()->size() == 4);
     CHECK(result->document["verdict"]["hypotheses"].is_null());
     CHECK(*result->document["evidence"]["lost_failure_count"].number() == 0);
+    ring.entry(0, kDevice, kSegmentAt, 20 * kMiB, ring.segment(kSegmentAt, 20 * kMiB));
+    ring.entry(1, kBlock, kSegmentAt, kMiB, ring.alloc(kSegmentAt, kMiB));
+    Options asked;
+    result = examine(ring.bytes(), asked);
+    REQUIRE(result);
+    CHECK(result->exit_code == 11);
+    asked.choice.device = 0;
+    result = examine(ring.bytes(), asked);
+    REQUIRE(result);
+    CHECK(result->exit_code == 11);
 }
 
 TEST_CASE("a failure or device that the ring does not have is a mistake of the caller") {
