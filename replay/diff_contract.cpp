@@ -173,8 +173,8 @@ class Judge {
         }
         const bool counted = before_.grants && before_.grants->exact;
         const Term needed = {"granted_needed", counted ? Wide{before_.grants->count} + 1 : Wide{1}};
-        if (same_refusal()) return {kName, Truth::fails, {}, {}};
         Condition condition = reaches(kName, {{"granted_after", Wide{after_.grants->count}}}, needed);
+        if (condition.truth == Truth::holds && same_refusal()) return {kName, Truth::fails, {}, {}};
         if (condition.truth == Truth::holds) {
             return counted || after_.ended_well ? condition : unknown(kName, kNeedsHistory, condition.clause);
         }

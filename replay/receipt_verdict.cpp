@@ -107,8 +107,7 @@ Json::Object verdict_json(const Analysis& analysis) {
                          {"numbers", {}},
                          {"hypotheses", {}}};
     if (!analysis.incident) {
-        if (analysis.without_evidence())
-            verdict["undecidable"] = words(with_status({}, Status::undecidable));
+        if (analysis.without_evidence()) verdict["undecidable"] = words(with_status({}, Status::undecidable));
         return verdict;
     }
     const Incident& incident = *analysis.incident;

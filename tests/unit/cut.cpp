@@ -214,8 +214,9 @@ TEST_CASE("a cut holds no name, address, stack token or identity of the recordin
     for (const uint64_t events : {6, 96}) {
         const auto text = recording.cut({.events_count = events});
         REQUIRE(text);
-        for (const char* word : {"alice", "train", "secret", "0x", "31337", "424242", "ring_id",
-                                 "737894400291", "18369614221190103041", "139637976727552", "140660484363896"})
+        for (const char* word :
+             {"alice", "train", "secret", "0x", "31337", "424242", "ring_id", "737894400291",
+              "18369614221190103041", "139637976727552", "140660484363896"})
             CHECK(!says(*text, word));
     }
 }

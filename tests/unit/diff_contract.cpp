@@ -41,9 +41,14 @@ TEST_CASE("a receipt cannot say whether the request was granted, only that it fa
     DiffSide after = side_without_incident();
     after.grants.reset();
     CHECK(condition_of(before, after, "request_granted") == "unknown");
-    after.failures = {{0, "pytorch", 99, false}, {1, "pytorch", 100, false}, {0, "pytorch", 100, true}};
+    after.failures = {{0, "pytorch", 99, false}, {1, "pytorch", 100, false}, {0, "pytorch", 101, true}};
     CHECK(condition_of(before, after, "request_granted") == "unknown");
-    after.failures.push_back({0, "pytorch", 100, false});
+    SECTION("at its end") {
+        after.failures.push_back({0, "pytorch", 101, false});
+    }
+    SECTION("and went on") {
+        after.failures.push_back({0, "pytorch", 100, true});
+    }
     CHECK(condition_of(before, after, "request_granted") == "fails");
 }
 
@@ -116,7 +121,7 @@ TEST_CASE("AFTER needed what it was refused too, even if it went on and ended we
     CHECK(condition_of(before, after, "headroom_returned", Wide{250}) ==
           "holds: total 1000 - outside_after 50 - peak_needed_after 700 = 250 >= target_headroom 250");
     CHECK(condition_of(before, after, "headroom_returned", Wide{251}).starts_with("fails"));
-    CHECK(condition_of(before, after, "request_granted") == "fails");
+    CHECK(condition_of(before, after, "request_granted") == "fails: granted_after 0 < granted_needed 1");
     CHECK(condition_of(before, after, "got_as_far", Wide{250}) == "fails");
     after.grants->count = 5;
     CHECK(proof_of(before, after, Wide{250}) == Proof::refuted);

@@ -40,6 +40,7 @@ TEST_CASE("a comparable pair exits by the contract of BEFORE and the ending of A
 
     DiffSide other = side_with("live_set");
     other.grants->count = 1;
+    other.failures = {{0, "pytorch", 200, false}};
     CHECK(diff_of(before, other).contract->result == Proof::proven);
     CHECK(diff_of(before, other).result == DiffResult::another_incident);
     CHECK(exit_of(before, other) == 10);

@@ -328,9 +328,9 @@ TEST_CASE("counts that no product of 128 bits holds are judged without one") {
     for (const char* name : {"end_ticket", "recorded_count"})
         document["capture"][name].SetString("18446744073709551615");
     Value& lifetimes = document["evidence"]["lifetimes"];
-    lifetimes["born_count"].SetString("18446744073709551614");
-    lifetimes["freed_count"].SetString("18446744073709551614");
-    CHECK(check_receipt(resealed(document)) != "evidence.lifetimes: does not fit the recording");
+    lifetimes["born_count"].SetString("9223372036854775808");
+    lifetimes["freed_count"].SetString("9223372036854775808");
+    CHECK(check_receipt(resealed(document)).empty());
 }
 
 TEST_CASE("what is not canonical is refused: a space could carry something too") {
