@@ -40,7 +40,7 @@ def options_of(case: pathlib.Path) -> list[str]:
 
 def cut(ring: pathlib.Path, out: pathlib.Path, options: list[str], fewest: bool) -> subprocess.CompletedProcess:
     """With `fewest`, as few events as the program says that it needs."""
-    done = replay(ring, *options, "--window", out, *(["--window-events", 0] if fewest else []))
+    done = replay(ring, *options, "--window", out, *(["--window-events", 1] if fewest else []))
     bounds = {name: number for name, number in NEEDED.findall(done.stderr)}
     if fewest and done.returncode == 6 and bounds:
         done = replay(ring, *options, "--window", out, *(word for name, number in bounds.items() for word in (f"--window-{name}", number)))
