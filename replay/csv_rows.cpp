@@ -56,11 +56,6 @@ bool is_region_event(const Event& event) {
     return object == Object::device || object == Object::mapping || object == Object::async;
 }
 
-bool is_observation(const Event& event) {
-    const bool asked = event.kind == Kind::mem_info || event.kind == Kind::device_sample;
-    return asked && event.code == 0 && !event.has(kUnavailable);
-}
-
 bool has_site(const Event& event) {
     return event.kind == Kind::block_alloc || event.kind == Kind::block_oom || event.kind == Kind::birth ||
            event.kind == Kind::try_call || event.kind == Kind::ok;

@@ -14,11 +14,6 @@
 namespace memsnap {
 namespace {
 
-bool observes(const Event& event) {
-    return (event.kind == Kind::mem_info || event.kind == Kind::device_sample) && event.code == 0 &&
-           !event.has(kUnavailable);
-}
-
 bool reports(const Event& event) {
     return event.kind == Kind::block_alloc || event.kind == Kind::block_free;
 }
@@ -141,7 +136,7 @@ class Chooser {
                 return event.device == device_ && change.freed.has_value();
             case Kind::mem_info:
             case Kind::device_sample:
-                return event.device == device_ && observes(event);
+                return event.device == device_ && is_observation(event);
             case Kind::process_sample:
                 return event.device == device_ && !event.has(kUnavailable);
             case Kind::step:
@@ -219,7 +214,7 @@ class Chooser {
             if (fact && fact->ticket < choice_.begin_ticket && !fact->has(kUnavailable)) take_older(*fact);
         }
         for (const Event& sample : pinned.samples) {
-            if (sample.ticket < choice_.begin_ticket && observes(sample)) take_older(sample);
+            if (sample.ticket < choice_.begin_ticket && is_observation(sample)) take_older(sample);
         }
         window_.events.for_each(window_.events.begin_ticket(), choice_.begin_ticket, [&](const Event& event) {
             if (event.device == device_ && !event.has(kUnavailable)) take_older(event);
@@ -243,7 +238,7 @@ class Chooser {
         };
         if (event.kind == Kind::process_sample) newest(last_processes_);
         if (event.kind == Kind::cap) newest(cap_);
-        if (!observes(event)) return;
+        if (!is_observation(event)) return;
         newest(last_observation_);
         if (event.kind == Kind::device_sample) newest(last_sample_);
         const bool less = !least_old_ || outside_bytes(event) < outside_bytes(*least_old_);
@@ -253,7 +248,7 @@ class Chooser {
     // A keyframe keeps the operation's calls even where its copy of the ring begins later.
     void add_older_operation() {
         for (const Event& event : records()) {
-            const bool tells = (event.kind == Kind::fail && is_birth_call(event)) || observes(event);
+            const bool tells = (event.kind == Kind::fail && is_birth_call(event)) || is_observation(event);
             if (!tells || event.device != device_) continue;
             if (std::ranges::find(kept_, event.ticket, &Event::ticket) == kept_.end()) kept_.push_back(event);
         }

@@ -5,6 +5,9 @@
 
 #include <algorithm>
 
+#include "outside.h"
+#include "window_builder.h"
+
 namespace memsnap {
 namespace {
 
@@ -20,8 +23,8 @@ class GrantCounter {
 
     void take(const Event& event) {
         if (event.device != want_.device) return;
-        if (event.kind == Kind::mem_info || event.kind == Kind::device_sample) {
-            if (event.code == 0 && !event.has(kUnavailable)) free_bytes_ = event.device_free_bytes();
+        if (is_observation(event)) {
+            free_bytes_ = event.device_free_bytes();
         } else if (event.kind == Kind::block_alloc || event.kind == Kind::block_oom) {
             grants_.largest_bytes = std::max(grants_.largest_bytes, event.size_bytes);
         }
@@ -34,8 +37,7 @@ class GrantCounter {
     bool grants(const Event& event) const {
         if (event.size_bytes < want_.size_bytes) return false;
         if (want_.by == Want::By::block) return event.kind == Kind::block_alloc;
-        return event.kind == Kind::ok && !event.has(kNested) && role(event.op) == OpRole::allocates &&
-               is_device_memory(object_of(event.op)) &&
+        return event.kind == Kind::ok && !event.has(kNested) && serves_device_memory(event) &&
                event.has(kFromTorch) == (want_.by == Want::By::torch_call);
     }
 

@@ -3,21 +3,11 @@
 // Members by their path.
 #include "diff_members.h"
 
-#include <rapidjson/stringbuffer.h>
-#include <rapidjson/writer.h>
-
-#include <string_view>
+#include "receipt_text.h"
 
 namespace memsnap {
 
 using rapidjson::Value;
-
-namespace {
-
-// Sums and differences of such numbers do not overflow.
-constexpr size_t kIntegerDigits_count = 36;
-
-}  // namespace
 
 const Value* find(const Value& from, std::initializer_list<const char*> names) {
     const Value* at = &from;
@@ -31,30 +21,15 @@ const Value* find(const Value& from, std::initializer_list<const char*> names) {
 }
 
 std::string text(const Value* value) {
-    return value != nullptr && value->IsString() ? std::string(value->GetString(), value->GetStringLength())
-                                                 : std::string();
+    return value != nullptr && value->IsString() ? std::string(text_of(*value)) : std::string();
 }
 
 bool truth(const Value* value) {
     return value != nullptr && value->IsBool() && value->GetBool();
 }
 
-// Beyond 2^53 an integer is a string of its digits.
 std::optional<Wide> integer(const Value* value) {
-    if (value == nullptr) return std::nullopt;
-    if (value->IsUint64()) return Wide{value->GetUint64()};
-    if (value->IsInt64()) return Wide{value->GetInt64()};
-    if (!value->IsString()) return std::nullopt;
-    std::string_view digits(value->GetString(), value->GetStringLength());
-    const bool negative = digits.starts_with('-');
-    if (negative) digits.remove_prefix(1);
-    const bool number = !digits.empty() && digits.size() <= kIntegerDigits_count &&
-                        digits.find_first_not_of("0123456789") == std::string_view::npos;
-    if (!number) return std::nullopt;
-    Wide sum = 0;
-    for (const char digit : digits)
-        sum = sum * 10 + (digit - '0');
-    return negative ? -sum : sum;
+    return value == nullptr ? std::nullopt : integer_of(*value);
 }
 
 uint64_t count(const Value* value) {
@@ -76,13 +51,6 @@ Json scalar(const Value* value) {
     if (value->IsBool()) return value->GetBool();
     if (const auto number = integer(value)) return *number;
     return text(value);
-}
-
-std::string canonical(const Value& value) {
-    rapidjson::StringBuffer buffer;
-    rapidjson::Writer<rapidjson::StringBuffer> writer(buffer);
-    value.Accept(writer);
-    return {buffer.GetString(), buffer.GetSize()};
 }
 
 }  // namespace memsnap

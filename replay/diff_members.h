@@ -27,8 +27,6 @@ Amount observed(const rapidjson::Value* value);
 
 // A scalar of the receipt as it stands there.
 Json scalar(const rapidjson::Value* value);
-// The canonical text of a member of a canonical receipt.
-std::string canonical(const rapidjson::Value& value);
 
 // Calls f(item) for each element of a list, never when it is not there.
 template <class F>

@@ -15,6 +15,7 @@
 #include "diff_source.h"
 #include "outside.h"
 #include "policy.h"
+#include "receipt_text.h"
 
 namespace memsnap {
 namespace {
@@ -45,7 +46,7 @@ class SideReader {
         side_.from_ring = source_.capture.has_value();
         side_.evidence_digest = text(find(receipt_, {"digest", "evidence"}));
         side_.receipt_digest = text(find(receipt_, {"digest", "receipt"}));
-        side_.verdict = canonical(receipt_["verdict"]);
+        side_.verdict = canonical_text(receipt_["verdict"]);
         side_.ended_well = truth(find(receipt_, {"capture", "exit_seen"})) &&
                            integer(find(receipt_, {"capture", "exit_status"})) == Wide{0};
         ending();

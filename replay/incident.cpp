@@ -8,14 +8,12 @@
 #include <limits>
 #include <map>
 
+#include "window_builder.h"
+
 namespace memsnap {
 namespace {
 
 constexpr uint16_t kOutOfMemory = 2;  // cudaErrorMemoryAllocation and CUDA_ERROR_OUT_OF_MEMORY
-
-bool serves_device_memory(const Event& event) {
-    return role(event.op) == OpRole::allocates && is_device_memory(object_of(event.op));
-}
 
 bool refused_device_memory(const Event& event) {
     return event.kind == Kind::fail && event.code == kOutOfMemory && !event.has(kNested) &&

@@ -45,6 +45,11 @@ uint64_t named_bytes_since(const Ledger& ledger, int device, uint64_t ticket) {
 
 }  // namespace
 
+bool is_observation(const Event& event) {
+    const bool answers = event.kind == Kind::mem_info || event.kind == Kind::device_sample;
+    return answers && event.code == 0 && !event.has(kUnavailable);
+}
+
 uint64_t outside_bytes(const Event& observation) {
     const uint64_t reserved = observation.has(kTotals) ? observation.reserved_bytes : 0;
     return minus(minus(observation.device_total_bytes(), observation.device_free_bytes()), reserved);
@@ -64,11 +69,11 @@ ObservationLog::ObservationLog(const Capture& capture, const PinnedDevice& pinne
 
 void ObservationLog::take(const Event& event) {
     if (event.device != device_ || event.has(kUnavailable)) return;
-    const bool observes = event.kind == Kind::mem_info || event.kind == Kind::device_sample;
+    const bool observes = is_observation(event);
     // What a card has in all does not change: later observations tell it as well.
-    if (observes && event.code == 0 && !total_bytes_) total_bytes_ = event.device_total_bytes();
+    if (observes && !total_bytes_) total_bytes_ = event.device_total_bytes();
     if (event.ticket >= until_ticket_) return;
-    if (observes && event.code == 0) take_observation(event);
+    if (observes) take_observation(event);
     const auto newer = [&](const std::optional<Event>& known) {
         return !known || known->ticket < event.ticket;
     };

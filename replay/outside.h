@@ -43,6 +43,9 @@ class ObservationLog {
     std::optional<uint64_t> earlier_outside_bytes_;
 };
 
+// A successful, available answer about the device's free bytes.
+bool is_observation(const Event& event);
+
 // total - free - reserved of an observation.
 uint64_t outside_bytes(const Event& observation);
 

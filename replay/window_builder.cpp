@@ -32,6 +32,10 @@ Object object_of(const Event& event) {
     return object_of(event.op);
 }
 
+bool serves_device_memory(const Event& event) {
+    return role(event.op) == OpRole::allocates && is_device_memory(object_of(event.op));
+}
+
 uint64_t certain_until(const WindowFacts& facts, uint64_t begin_ticket, uint64_t incomplete_from_ticket) {
     const auto is = [&](Uncertainty u) { return facts.is_uncertain(u); };
     if (is(Uncertainty::events_lost) || is(Uncertainty::events_lapped) || is(Uncertainty::late_start) ||

@@ -36,5 +36,7 @@ uint64_t certain_until(const WindowFacts& facts, uint64_t begin_ticket, uint64_t
 bool is_birth(const Event& event);
 bool is_death(const Event& event);
 Object object_of(const Event& event);
+// Of a call that asks for memory of the device, whatever came of it.
+bool serves_device_memory(const Event& event);
 
 }  // namespace memsnap
