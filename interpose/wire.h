@@ -64,6 +64,14 @@ enum class ArmState : uint32_t {
     cold = 1,
     standby = 2
 };
+// What the side thread can ask about the devices.
+enum class Sampling : uint32_t {
+    unknown = 0,
+    nvml = 1,
+    off = 2,           // by setting
+    nvml_missing = 3,  // no such library, or it lacks what is needed
+    nvml_failed = 4    // it refuses
+};
 enum class Sidecar : uint32_t {
     none = 0,
     beside = 1
@@ -169,7 +177,9 @@ struct Header {
     uint32_t thread_count;
     uint32_t boundary_stride;  // 1: every boundary is kept, 2: every second one of a family, ...
     uint32_t boundary_count;   // slots of the boundary table used
-    uint64_t unused_d[2];
+    Sampling sampling;
+    uint32_t sample_period_ms;  // 0: no samples
+    uint64_t unused_d;
 };
 
 // ---------------------------------------------------------------- records
@@ -299,7 +309,9 @@ enum class LibraryRole : uint8_t {
 };
 struct Library {
     LibraryRole role;
-    uint8_t unused[7];
+    uint8_t unused;
+    uint16_t entry_point_count;  // driver entry points given to it as the recorder's
+    uint32_t unused_b;
     uint64_t name;  // local name id in the sidecar, 0: none
 };
 

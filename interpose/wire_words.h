@@ -36,7 +36,8 @@ enum class Kind : uint8_t {
     device_sample = 32,   // size = total, link = free. Totals as last reported
     process_sample = 33,  // size = this process's bytes, link = bytes of all others, code = count of others;
                           // kFlagUnavailable
-    neighbour = 34,       // one other process: address = pid, link = bytes; kFlagUnavailable
+    neighbour = 34,       // one other process: address = pid, link = bytes, code = 1: of this job;
+                          // kFlagUnavailable. Written before the process_sample it belongs to
     // Phases and what the user says
     phase_begin = 48,  // link = exact name << 32 | folded name, code = Family
     phase_end = 49,    // the same, address = ticket of the phase_begin (kNoTicket: lost)
@@ -59,6 +60,8 @@ enum class Kind : uint8_t {
     keyframe = 80,  // link = keyframe slot
     initial = 81,   // late start: a block that was live at attach: address, size; its birth is unknown
     initial_segment = 82,
+    cupti_memory = 83,  // what CUPTI saw: address, size, link = its timestamp in ns, extra = its memory kind,
+                        // code = 1 allocation, 2 release
 };
 
 enum RecordFlag : uint8_t {
