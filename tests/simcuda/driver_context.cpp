@@ -2,7 +2,8 @@
 // Primary and created contexts, and the calling thread's stack of them.
 // Rule: a context takes its bytes from the device when it comes to life and gives them back, with all memory
 // and streams made in it, when it ends (CUDA driver API, "Primary Context Management", "Context Management").
-// Memory from pools and cuMemCreate outlives it.
+// Memory from pools, of graphs and of cuMemCreate outlives it, also the primary one (observed with
+// cuMemAllocFromPoolAsync and cuDevicePrimaryCtxReset: github.com/JuliaGPU/CUDA.jl/issues/1579).
 #include "driver_state.h"
 #include "simcuda.h"
 
@@ -25,6 +26,7 @@ void end_context(Driver& state, CUcontext context) {
     destroy_streams_of(state, context);
     free_memory_of(state, context);
     destroy_arrays_of(state, context);
+    destroy_external_memory_of(state, context);
     state.contexts.erase(context);
     for (CUcontext other : state.contexts)
         other->peers.erase(context);
@@ -126,6 +128,14 @@ CUresult cuCtxCreate_v2(CUcontext* context, unsigned int flags, CUdevice device)
     });
 }
 
+CUresult cuCtxCreate(CUcontext* context, unsigned int flags, CUdevice device) {
+    return cuCtxCreate_v2(context, flags, device);
+}
+
+CUresult cuCtxCreate_v3(CUcontext* context, CUexecAffinityParam*, int, unsigned int flags, CUdevice device) {
+    return cuCtxCreate_v2(context, flags, device);
+}
+
 CUresult cuCtxCreate_v4(CUcontext* context, CUctxCreateParams*, unsigned int flags, CUdevice device) {
     return cuCtxCreate_v2(context, flags, device);
 }
@@ -136,6 +146,36 @@ CUresult cuCtxDestroy_v2(CUcontext context) {
         if (!state.contexts.contains(context) || context->is_primary) return CUDA_ERROR_INVALID_CONTEXT;
         end_context(state, context);
         if (current_context() == context) context_stack().pop();
+        return CUDA_SUCCESS;
+    });
+}
+
+CUresult cuCtxDestroy(CUcontext context) {
+    return cuCtxDestroy_v2(context);
+}
+
+// A green context holds a reference to the device's primary context and shares its memory; what it
+// partitions, multiprocessors, is not simulated, so any description will do (CUDA driver API, "Green
+// Contexts").
+CUresult cuGreenCtxCreate(CUgreenCtx* context, CUdevResourceDesc, CUdevice device, unsigned int flags) {
+    if (context == nullptr || flags != CU_GREEN_CTX_DEFAULT_STREAM) return CUDA_ERROR_INVALID_VALUE;
+    return with_primary(device, [&](Driver& state, CUctx_st&) {
+        CUcontext retained = nullptr;
+        const CUresult result = retain_primary(state, device, &retained);
+        if (result != CUDA_SUCCESS) return result;
+        *context = reinterpret_cast<CUgreenCtx>(state.next_green_context++);
+        state.green_contexts[*context] = device;
+        return CUDA_SUCCESS;
+    });
+}
+
+CUresult cuGreenCtxDestroy(CUgreenCtx context) {
+    return with_driver([&](Driver& state) {
+        const auto found = state.green_contexts.find(context);
+        if (found == state.green_contexts.end()) return CUDA_ERROR_INVALID_CONTEXT;
+        CUctx_st& retained = primary(state, found->second);
+        state.green_contexts.erase(found);
+        if (retained.is_active && --retained.retain_count == 0) end_context(state, &retained);
         return CUDA_SUCCESS;
     });
 }

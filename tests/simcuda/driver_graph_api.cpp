@@ -150,6 +150,28 @@ CUresult cuGraphAddMemFreeNode(CUgraphNode* node, CUgraph graph, const CUgraphNo
                     {.type = CU_GRAPH_NODE_TYPE_MEM_FREE, .address = pointer});
 }
 
+// Nodes of memory and empty ones; the others have calls of their own here.
+CUresult cuGraphAddNode_v2(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies,
+                           const CUgraphEdgeData*, size_t count, CUgraphNodeParams* parameters) {
+    if (parameters == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    switch (static_cast<int>(parameters->type)) {
+        case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
+            return cuGraphAddMemAllocNode(node, graph, dependencies, count,
+                                          reinterpret_cast<CUDA_MEM_ALLOC_NODE_PARAMS*>(&parameters->alloc));
+        case CU_GRAPH_NODE_TYPE_MEM_FREE:
+            return cuGraphAddMemFreeNode(node, graph, dependencies, count, parameters->free.dptr);
+        case CU_GRAPH_NODE_TYPE_EMPTY:
+            return cuGraphAddEmptyNode(node, graph, dependencies, count);
+        default:
+            return CUDA_ERROR_NOT_SUPPORTED;
+    }
+}
+
+CUresult cuGraphAddNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies, size_t count,
+                        CUgraphNodeParams* parameters) {
+    return cuGraphAddNode_v2(node, graph, dependencies, nullptr, count, parameters);
+}
+
 CUresult cuGraphInstantiateWithFlags(CUgraphExec* executable, CUgraph graph, unsigned long long flags) {
     if (executable == nullptr) return CUDA_ERROR_INVALID_VALUE;
     return with_graph(graph, [&](Driver& state, CUgraph_st&) {

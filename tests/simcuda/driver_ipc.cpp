@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory known to several processes: cuIpc* handles and VMM handles passed as file descriptors.
+// Memory known to several processes: cuIpc* handles, and VMM handles and pools passed as file descriptors.
 // Rule: the bytes are accounted once, to the process that holds them; contents are not shared (README, "What
 // it does not do").
 #include <sys/mman.h>
@@ -29,15 +29,23 @@ struct SharedTicket {
 };
 constexpr uint64_t kSharedMagic = 0x6d6d765f6d6973;
 
-CUresult export_range(Driver& state, const MemoryRange& range, CUipcMemHandle* handle) {
+// What the file behind an exported pool holds.
+struct PoolTicket {
+    uint64_t magic;
+    int device;  // of the session
+};
+constexpr uint64_t kPoolMagic = 0x6c6f6f705f6d6973;
+
+// Into a CUipcMemHandle or CUmemPoolPtrExportData.
+CUresult export_range(Driver& state, const MemoryRange& range, unsigned char* bytes) {
     const IpcTicket ticket{kIpcMagic,
                            {static_cast<int32_t>(getpid()), session_device(state, range.device), range.serial,
                             range.base, range.bytes}};
     if (!state.session->is_exported(ticket.exported) && !state.session->add_export(ticket.exported)) {
         return CUDA_ERROR_OUT_OF_MEMORY;
     }
-    *handle = CUipcMemHandle{};
-    std::memcpy(handle->reserved, &ticket, sizeof ticket);
+    std::memset(bytes, 0, CU_IPC_HANDLE_SIZE);
+    std::memcpy(bytes, &ticket, sizeof ticket);
     return CUDA_SUCCESS;
 }
 
@@ -63,7 +71,8 @@ CUresult open_export(Driver& state, CUctx_st& context, const IpcExport& exported
     return CUDA_SUCCESS;
 }
 
-CUresult write_ticket(const SharedTicket& ticket, int* descriptor) {
+template <typename Ticket>
+CUresult write_ticket(const Ticket& ticket, int* descriptor) {
     *descriptor = memfd_create("simcuda-memory", MFD_CLOEXEC);
     if (*descriptor < 0) return CUDA_ERROR_OPERATING_SYSTEM;
     if (pwrite(*descriptor, &ticket, sizeof ticket, 0) == static_cast<ssize_t>(sizeof ticket))
@@ -89,7 +98,7 @@ CUresult cuIpcGetMemHandle(CUipcMemHandle* handle, CUdeviceptr pointer) {
     return with_context([&](Driver& state, CUctx_st&) {
         const MemoryRange* range = state.memory.find(pointer);
         if (range == nullptr || range->kind != MemoryKind::device) return CUDA_ERROR_INVALID_VALUE;
-        return export_range(state, *range, handle);
+        return export_range(state, *range, reinterpret_cast<unsigned char*>(handle->reserved));
     });
 }
 
@@ -136,7 +145,7 @@ CUresult cuMemExportToShareableHandle(void* shareable, CUmemGenericAllocationHan
             memory->shared_id = state.session->share(device, memory->bytes);
         }
         if (memory->shared_id == 0) return CUDA_ERROR_OUT_OF_MEMORY;
-        return write_ticket({kSharedMagic, memory->shared_id, memory->properties},
+        return write_ticket(SharedTicket{kSharedMagic, memory->shared_id, memory->properties},
                             static_cast<int*>(shareable));
     });
 }
@@ -160,6 +169,71 @@ CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle* handle, vo
         int device = 0;
         if (!state.session->hold_shared(ticket.id, &device, &memory.bytes)) return CUDA_ERROR_INVALID_VALUE;
         *handle = state.vmm.add(memory);
+        return CUDA_SUCCESS;
+    });
+}
+
+// ---- pools: the handle travels once, each pointer by itself (CUDA driver API, cuMemPoolExportPointer)
+
+CUresult cuMemPoolExportToShareableHandle(void* shareable, CUmemoryPool handle,
+                                          CUmemAllocationHandleType type, unsigned long long flags) {
+    if (shareable == nullptr || flags != 0) return CUDA_ERROR_INVALID_VALUE;
+    if (type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) return CUDA_ERROR_NOT_SUPPORTED;
+    return with_driver([&](Driver& state) {
+        const CUmemoryPool pool = state.pools.find(handle);
+        if (pool == nullptr || !pool->is_exportable) return CUDA_ERROR_INVALID_VALUE;
+        return write_ticket(PoolTicket{kPoolMagic, session_device(state, pool->device)},
+                            static_cast<int*>(shareable));
+    });
+}
+
+CUresult cuMemPoolImportFromShareableHandle(CUmemoryPool* pool, void* shareable,
+                                            CUmemAllocationHandleType type, unsigned long long flags) {
+    if (pool == nullptr || flags != 0) return CUDA_ERROR_INVALID_VALUE;
+    if (type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) return CUDA_ERROR_NOT_SUPPORTED;
+    PoolTicket ticket{};
+    const int descriptor = static_cast<int>(reinterpret_cast<intptr_t>(shareable));
+    const ssize_t got = pread(descriptor, &ticket, sizeof ticket, 0);
+    if (got != static_cast<ssize_t>(sizeof ticket) || ticket.magic != kPoolMagic)
+        return CUDA_ERROR_INVALID_VALUE;
+    return with_driver([&](Driver& state) {
+        for (CUdevice device = 0; is_device(state, device); ++device) {
+            if (session_device(state, device) != ticket.device) continue;
+            *pool = state.pools.create(device);
+            (*pool)->is_imported = true;
+            return CUDA_SUCCESS;
+        }
+        return CUDA_ERROR_INVALID_DEVICE;
+    });
+}
+
+CUresult cuMemPoolExportPointer(CUmemPoolPtrExportData* data, CUdeviceptr pointer) {
+    if (data == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    return with_driver([&](Driver& state) {
+        const MemoryRange* range = state.memory.find_base(pointer);
+        if (range == nullptr || range->kind != MemoryKind::pool) return CUDA_ERROR_INVALID_VALUE;
+        if (!state.pools.owner_of(pointer)->is_exportable) return CUDA_ERROR_INVALID_VALUE;
+        return export_range(state, *range, data->reserved);
+    });
+}
+
+CUresult cuMemPoolImportPointer(CUdeviceptr* pointer, CUmemoryPool handle, CUmemPoolPtrExportData* data) {
+    if (pointer == nullptr || data == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    IpcTicket ticket{};
+    std::memcpy(&ticket, data->reserved, sizeof ticket);
+    return with_context([&](Driver& state, CUctx_st& context) {
+        const CUmemoryPool pool = state.pools.find(handle);
+        const bool is_known = pool != nullptr && pool->is_imported && ticket.magic == kIpcMagic;
+        if (!is_known || !state.session->is_exported(ticket.exported)) return CUDA_ERROR_INVALID_VALUE;
+        const uint64_t base = reserve_address_space(ticket.exported.bytes, PROT_READ | PROT_WRITE);
+        if (base == 0) return CUDA_ERROR_MAP_FAILED;
+        state.memory.add({.base = base,
+                          .bytes = ticket.exported.bytes,
+                          .reserved_bytes = ticket.exported.bytes,
+                          .kind = MemoryKind::foreign,
+                          .device = pool->device,
+                          .context = &context});
+        *pointer = base;
         return CUDA_SUCCESS;
     });
 }

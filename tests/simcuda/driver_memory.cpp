@@ -59,6 +59,7 @@ void free_range(Driver& state, uint64_t base) {
             state.session->give_back(session_device(state, range.device), range.reserved_bytes);
             return;
         case MemoryKind::imported:
+        case MemoryKind::foreign:
         case MemoryKind::managed:
         case MemoryKind::host:
             release_address_space(base, range.reserved_bytes);
@@ -116,6 +117,7 @@ CUresult allocate_device(Driver& state, CUctx_st& context, uint64_t bytes, CUdev
 bool is_freed_by_mem_free(MemoryKind kind) {
     switch (kind) {
         case MemoryKind::device:
+        case MemoryKind::foreign:
         case MemoryKind::managed:
         case MemoryKind::pool:
         case MemoryKind::graph:

@@ -15,7 +15,8 @@ namespace simcuda {
 
 enum class MemoryKind {
     device,
-    imported,
+    imported,  // by cuIpcOpenMemHandle
+    foreign,   // of another API, or from another process's pool: given up by cuMemFree
     graph,
     pool,
     mapped,
@@ -54,6 +55,7 @@ inline bool is_device_memory(MemoryKind kind) {
     switch (kind) {
         case MemoryKind::device:
         case MemoryKind::imported:
+        case MemoryKind::foreign:
         case MemoryKind::graph:
         case MemoryKind::pool:
         case MemoryKind::mapped:

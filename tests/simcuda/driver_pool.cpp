@@ -156,6 +156,7 @@ CUresult PoolTable::allocate(Driver& state, CUmemoryPool pool, uint64_t stream_i
 void PoolTable::free(Driver& state, uint64_t base, Position freed_at) {
     CUmemoryPool pool = owner_of(base);
     const uint64_t bytes = pool->live.at(base);
+    state.session->drop_export(base);
     pool->live.erase(base);
     pool->used_bytes -= bytes;
     pool->free_extents[base] = {bytes, freed_at};

@@ -23,6 +23,8 @@ struct CUmemPoolHandle_st {
 
     int device = 0;
     bool is_default = false;
+    bool is_exportable = false;
+    bool is_imported = false;   // its allocations are another process's
     bool is_destroyed = false;  // gone for the program; the memory goes with the last live allocation
     uint64_t release_threshold_bytes = 0;
     std::map<CUmemPool_attribute, int> reuse_switches;

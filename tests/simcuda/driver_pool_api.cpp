@@ -56,6 +56,7 @@ CUresult free_async(Driver& state, CUctx_st& context, uint64_t base, CUstream ha
         case MemoryKind::graph:
             return state.graphs.end_allocation(base) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
         case MemoryKind::device:
+        case MemoryKind::foreign:
             free_range(state, base);
             return CUDA_SUCCESS;
         case MemoryKind::imported:
@@ -82,7 +83,7 @@ CUresult cuMemAllocFromPoolAsync(CUdeviceptr* pointer, size_t bytes, CUmemoryPoo
     if (pointer == nullptr || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
     return with_context([&](Driver& state, CUctx_st& context) {
         CUmemoryPool pool = state.pools.find(handle);
-        if (pool == nullptr) return CUDA_ERROR_INVALID_VALUE;
+        if (pool == nullptr || pool->is_imported) return CUDA_ERROR_INVALID_VALUE;
         return allocate_async(state, context, pool, bytes, stream, pointer);
     });
 }
@@ -107,6 +108,7 @@ CUresult cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* properties) {
     return with_driver([&](Driver& state) {
         if (!is_device(state, properties->location.id)) return CUDA_ERROR_INVALID_DEVICE;
         *pool = state.pools.create(properties->location.id);
+        (*pool)->is_exportable = (properties->handleTypes & CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) != 0;
         return CUDA_SUCCESS;
     });
 }

@@ -66,6 +66,12 @@ struct IpcImport {
     unsigned open_count;
 };
 
+// Memory of another API known here.
+struct ExternalMemory {
+    CUcontext context;
+    uint64_t bytes;
+};
+
 struct DeviceArray {
     CUcontext context;
     uint64_t bytes;
@@ -82,12 +88,16 @@ struct Driver {
     std::map<CUstream, std::unique_ptr<CUstream_st>> streams;
     std::map<CUevent, std::unique_ptr<CUevent_st>> events;
     uint64_t next_context_id = 1;
+    std::map<CUgreenCtx, CUdevice> green_contexts;
+    uintptr_t next_green_context = 0x9ee0000;
     StreamModel stream_model;
     MemoryTable memory;
     PoolTable pools;
     VmmTable vmm;
     std::map<uint64_t, IpcImport> ipc_imports;  // by local address
     std::map<DeviceArray*, std::unique_ptr<DeviceArray>> arrays;
+    std::map<CUexternalMemory, ExternalMemory> external_memory;
+    uintptr_t next_external_memory = 0xe870000;
     CaptureTable captures;
     GraphTable graphs;
 };
@@ -148,6 +158,9 @@ CUresult retain_primary(Driver& state, CUdevice device, CUcontext* context);
 // driver_array.cpp
 void give_back_array(Driver& state, const DeviceArray& array);
 void destroy_arrays_of(Driver& state, CUcontext context);
+
+// driver_external.cpp
+void destroy_external_memory_of(Driver& state, CUcontext context);
 
 // driver_stream.cpp. The stream behind a handle (0, legacy and per-thread handles included), null when there
 // is none.

@@ -9,6 +9,8 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
+#include <utility>
 
 namespace simcuda {
 
@@ -19,7 +21,10 @@ struct PhysicalMemory {
     CUmemAllocationProp properties{};
     unsigned handle_count = 0;
     unsigned mapping_count = 0;
-    uint64_t shared_id = 0;  // entry in the session's table once it was exported or imported; 0: private
+    uint64_t shared_id = 0;     // entry in the session's table once it was exported or imported; 0: private
+    bool is_multicast = false;  // no memory, but a window on what is bound to it
+    std::set<CUdevice> team{};  // of a multicast object
+    std::map<std::pair<CUdevice, uint64_t>, uint64_t> bound{};  // device, offset -> bytes
 };
 
 struct Mapping {

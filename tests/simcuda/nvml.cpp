@@ -20,6 +20,8 @@ constexpr int kNotFound = 6;
 constexpr int kInsufficientSize = 7;
 constexpr int kDriverNotLoaded = 9;
 constexpr unsigned kNoInstance = 0xffffffff;
+// Who holds the external bytes: a process outside the session, with a number that Linux gives to none.
+constexpr int kOutsidePid = 4'194'305;
 
 struct Memory {
     unsigned long long total, free, used;
@@ -102,7 +104,8 @@ template <typename Process>
 int running_processes(Device handle, unsigned* count, Process* processes) {
     if (count == nullptr) return kInvalidArgument;
     return with_device(handle, [&](SharedState& session, int device) {
-        const DeviceUsage usage = session.usage(device);
+        DeviceUsage usage = session.usage(device);
+        if (usage.external_bytes != 0) usage.processes.push_back({kOutsidePid, usage.external_bytes});
         const unsigned room = *count;
         *count = static_cast<unsigned>(usage.processes.size());
         if (room < *count || (processes == nullptr && *count > 0)) return kInsufficientSize;

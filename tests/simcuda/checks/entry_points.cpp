@@ -107,7 +107,7 @@ TEST_CASE("the runtime's entry-point query is the driver's") {
 
 TEST_CASE("a name that is not simulated is not supported, in driver and runtime") {
     const FreshDevices fresh;
-    CHECK(cuMulticastUnbind(0, 0, 0, 0) == CUDA_ERROR_NOT_SUPPORTED);
+    CHECK(cuMemMapArrayAsync(nullptr, 0, nullptr) == CUDA_ERROR_NOT_SUPPORTED);
     CHECK(cudaFuncGetName(nullptr, nullptr) == cudaErrorNotSupported);
 }
 

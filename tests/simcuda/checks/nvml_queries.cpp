@@ -81,6 +81,21 @@ TEST_CASE("the newer process list has the same bytes in its own layout, and asks
     CHECK(count == 0);
 }
 
+TEST_CASE("bytes that nobody in the session holds are those of a process outside it") {
+    const FreshDevices fresh;
+    allocate(kMiB);
+    REQUIRE(simcuda_set_external_bytes(0, 6 * kMiB) == 0);
+    ProcessV2 listed[8];
+    unsigned count = 8;
+    REQUIRE(nvmlDeviceGetComputeRunningProcesses_v3(device(0), &count, listed) == 0);
+    REQUIRE(count == 2);
+    CHECK(listed[1].pid == 4194305);
+    CHECK(listed[1].used_bytes == 6 * kMiB);
+    REQUIRE(simcuda_set_external_bytes(0, 0) == 0);
+    REQUIRE(nvmlDeviceGetComputeRunningProcesses_v3(device(0), &count, listed) == 0);
+    CHECK(count == 1);
+}
+
 TEST_CASE("a device has one identity in NVML and in CUDA") {
     const FreshDevices fresh;
     unsigned count = 0;
