@@ -33,19 +33,20 @@ void mark_incomplete(Recorder& recorder, uint64_t ticket) {
     std::atomic_ref<uint64_t>(recorder.header->incomplete_from).compare_exchange_strong(complete, ticket + 1);
 }
 
-PackedRecord commit_birth(Recorder& recorder, const Event& event, wire::Object object) {
+PackedRecord commit_birth(Recorder& recorder, const Event& event, wire::Object object, Home home) {
     PackedRecord record = recorder.ring.commit(event);
-    if (!recorder.table.enter(pack_birth(event, record.ticket(), object), record.ticket())) [[unlikely]] {
+    if (!recorder.table.enter(pack_birth(event, record.ticket(), object), record.ticket(), home))
+        [[unlikely]] {
         note_table_full(recorder, record.ticket());
     }
     return record;
 }
 
-void enter_again(Recorder& recorder, const wire::LiveEntry& entry, uint64_t ticket) {
+void enter_again(Recorder& recorder, const Departed& departed, uint64_t ticket) {
     PackedEntry packed;
-    std::memcpy(packed.words, &entry, sizeof packed.words);
+    std::memcpy(packed.words, &departed.entry, sizeof packed.words);
     packed.words[7] &= 0xffffffff;  // without the old check
-    if (!recorder.table.enter(packed, ticket)) note_table_full(recorder, ticket);
+    if (!recorder.table.enter(packed, ticket, departed.home)) note_table_full(recorder, ticket);
 }
 
 PackedRecord commit_death(Recorder& recorder, Event& event, uint32_t slot) {

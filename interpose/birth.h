@@ -12,9 +12,17 @@ namespace memsnap::recorder {
 void mark_incomplete(Recorder& recorder, uint64_t ticket);
 
 // Commits a birth and enters the object; a full table is counted and makes the state incomplete from here on.
-PackedRecord commit_birth(Recorder& recorder, const Event& event, wire::Object object);
-// Enters again what a refused free had removed; `ticket` is that of its free_fail.
-void enter_again(Recorder& recorder, const wire::LiveEntry& entry, uint64_t ticket);
+PackedRecord commit_birth(Recorder& recorder, const Event& event, wire::Object object,
+                          Home home = Home::untold);
+
+// What a death removes from the table, in case the call that ends it is refused.
+struct Departed {
+    wire::LiveEntry entry;
+    Home home;
+    bool was_known = false;
+};
+// Enters it again; `ticket` is that of its free_fail.
+void enter_again(Recorder& recorder, const Departed& departed, uint64_t ticket);
 
 // Commits the death of an object, with its birth beside it when that may have left the ring, and retires its
 // entry. `slot` may be LiveTable::kNoSlot: the birth was never seen. Completes `event` (link, flags).

@@ -2,13 +2,14 @@
 //
 // Who calls, and where that caller's call really leads: a cache from return addresses to libraries and, for
 // each library, to the originals of the hooked functions. The rule: two versions of a CUDA runtime may live
-// in one process, so an original belongs to a calling library, never to the process. Entries are only added,
-// and stay valid in forked children.
+// in one process, so an original belongs to a calling library, never to the process. An index, once given,
+// stands for the same library for ever, also in forked children; what was unloaded only stops matching.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 
+#include "elf_lookup.h"
 #include "hooked_functions.h"
 #include "process.h"
 
@@ -18,17 +19,25 @@ struct CallerLibrary {
     std::atomic<uintptr_t> begin;  // claimed by compare and swap; 0: unused
     std::atomic<uintptr_t> end;    // stored last
     std::atomic<wire::LibraryRole> role;
+    std::atomic<uint32_t> entry_point_count;  // driver entry points it was given as ours
     std::atomic<void*> originals[static_cast<uint32_t>(Function::count)];
+    std::atomic<char> name[kNameCapacity_bytes];  // of the file, without its folder
 };
 
 // Index 0 stands for callers in no loaded object (generated code) and for those beyond the capacity.
 extern CallerLibrary g_callers[kLibraryCapacity];
 extern std::atomic<uint32_t> g_caller_count;
 
-uint16_t add_caller(uintptr_t return_address);
+uint16_t add_caller(const LoadedObject& object);
+// Whether it is the name of one of the functions that other libraries reach us by.
+bool is_hooked(const char* name);
 void* resolve_original(uint16_t library, uintptr_t return_address, Function function);
 // Writes the libraries that the file does not list yet into its library table.
 void list_callers(Recorder& recorder);
+// A driver entry point was handed to the library as our wrapper.
+void count_entry_point(uint16_t library);
+// To be called when objects may have been unloaded: others may come to lie where they were.
+void retire_unloaded_callers();
 
 inline uint16_t caller_index(const void* return_address) {
     auto address = reinterpret_cast<uintptr_t>(return_address);
@@ -39,7 +48,7 @@ inline uint16_t caller_index(const void* return_address) {
             return static_cast<uint16_t>(i);
         }
     }
-    return add_caller(address);
+    return add_caller(object_at(address));
 }
 
 // Null when the calling library reaches no such function.

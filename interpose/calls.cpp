@@ -3,16 +3,22 @@
 
 #include <cstring>
 
-#include "birth.h"
+#include "blind.h"
+#include "contexts.h"
 #include "keyframe.h"
 #include "pinned.h"
+#include "quiet.h"
 #include "side_thread.h"
 
 namespace memsnap::recorder {
 namespace {
 
+bool is_captured(const Call& call) {
+    return (call.flags & wire::kFlagCapturing) != 0;
+}
+
 bool is_device_request(const Call& call) {
-    if (call.act != Act::allocate) return false;
+    if (call.act != Act::allocate || is_captured(call)) return false;
     switch (call.objects[0]) {
         case wire::Object::device:
         case wire::Object::managed:
@@ -68,6 +74,7 @@ void keep(PendingCall& pending, const wire::Record& record, bool device_request)
 
 PackedRecord commit(const Call& call, PendingCall& pending, const Event& event) {
     PackedRecord record = pending.recorder->ring.commit(event);
+    note_device_call(*pending.recorder, event.device);
     keep(pending, record.unpack(), is_device_request(call));
     return record;
 }
@@ -121,8 +128,9 @@ void record_success(const Call& call, PendingCall& pending) {
     if (call.out != nullptr) done.address = load_word(call.out);
     if (call.pitch != nullptr) done.size = *call.pitch * call.rows;
     Event event = make_event(done, pending, wire::Kind::ok);
-    if (call.act == Act::allocate && event.address != 0) {
-        keep(pending, commit_birth(*pending.recorder, event, call.objects[0]).unpack(),
+    if (call.act == Act::allocate && event.address != 0 && !is_captured(call)) {
+        Home home = home_of_birth(*pending.recorder, event, call.objects[0]);
+        keep(pending, commit_birth(*pending.recorder, event, call.objects[0], home).unpack(),
              is_device_request(call));
     } else {
         commit(done, pending, event);
@@ -144,15 +152,33 @@ void record_observation(const Call& call, PendingCall& pending, int result) {
         event.link = load_word(call.pitch);
     }
     event.code = static_cast<uint16_t>(result);
-    auto device = static_cast<uint32_t>(pending.device);
-    if (device < wire::kDeviceCapacity &&
-        recorder.devices[device].has_reported.load(std::memory_order_acquire)) {
-        event.set_totals(recorder.devices[device].allocated_bytes.load(std::memory_order_relaxed),
-                         recorder.devices[device].reserved_bytes.load(std::memory_order_relaxed));
-    }
+    add_reported_totals(recorder, event);
     PackedRecord record = recorder.ring.commit(event);
+    note_device_call(recorder, event.device);
     if ((pending.flags & wire::kFlagFromTorch) != 0) keep(pending, record.unpack(), false);
     pin_observation(recorder, event, record);
+}
+
+void record_release(const Call& call, PendingCall& pending) {
+    if (is_captured(call)) {  // a node that will free: nothing ends now
+        Event event = make_event(call, pending, wire::Kind::free);
+        event.link = wire::kNoTicket;
+        commit(call, pending, event);
+        return;
+    }
+    uint32_t slot = LiveTable::kNoSlot;
+    for (wire::Object object : call.objects) {
+        if (object != wire::Object::none && slot == LiveTable::kNoSlot)
+            slot = pending.recorder->table.claim(object, call.address);
+    }
+    record_end(call, pending, call.address, slot, pending.departed);
+}
+
+// A primary context is taken by programs that only look at a device, and by ranks before their launcher has
+// told them which they are: too early to choose the file's name. What is made in it is at home there anyway.
+Start start_of(const Call& call) {
+    bool too_early = call.act == Act::release || call.op == wire::Op::cuDevicePrimaryCtxRetain;
+    return too_early ? Start::never : Start::if_needed;
 }
 
 // Whether this thread is inside another recorded call. Stacks grow down: an outer call's frame lies above
@@ -177,6 +203,7 @@ bool prepare_call(const Call& call, uint16_t library, PendingCall& pending, Reco
         std::atomic_ref<uint32_t>(recorder->header->library_count).load(std::memory_order_relaxed)) {
         list_callers(*recorder);
     }
+    enter_call(*recorder);
     pending.recorder = recorder;
     pending.inside = PendingCall::kInside;
     pending.state = state;
@@ -188,66 +215,55 @@ bool prepare_call(const Call& call, uint16_t library, PendingCall& pending, Reco
     return true;
 }
 
-void record_release(const Call& call, PendingCall& pending, uint64_t address, wire::LiveEntry& entry,
-                    bool& had_entry) {
+void record_end(const Call& call, PendingCall& pending, uint64_t address, uint32_t slot, Departed& departed) {
     Recorder& recorder = *pending.recorder;
-    uint32_t slot = LiveTable::kNoSlot;
-    for (wire::Object object : call.objects) {
-        if (object != wire::Object::none && slot == LiveTable::kNoSlot)
-            slot = recorder.table.claim(object, address);
-    }
     Event event = make_event(call, pending, wire::Kind::free);
     event.address = address;
-    had_entry = slot != LiveTable::kNoSlot;
-    if (had_entry) {
-        entry = recorder.table.entry(slot);
-        event.size = entry.size;
-        event.device = entry.device;
+    departed.was_known = slot != LiveTable::kNoSlot;
+    if (departed.was_known) {
+        departed.entry = recorder.table.entry(slot);
+        departed.home = recorder.table.home(slot);
+        event.size = departed.entry.size;
+        event.device = departed.entry.device;
     }
     keep(pending, commit_death(recorder, event, slot).unpack(), false);
 }
 
-void record_refused_release(const Call& call, PendingCall& pending, uint64_t address,
-                            const wire::LiveEntry& entry, bool had_entry, int result) {
+void record_refused_end(const Call& call, PendingCall& pending, uint64_t address, const Departed& departed,
+                        int result) {
     Event event = make_event(call, pending, wire::Kind::free_fail);
     event.address = address;
     event.link = wire::kNoTicket;
     event.code = static_cast<uint16_t>(result);
-    if (had_entry) {
-        event.size = entry.size;
-        event.link = entry.birth_ticket;
-        event.device = entry.device;
+    if (departed.was_known) {
+        event.size = departed.entry.size;
+        event.link = departed.entry.birth_ticket;
+        event.device = departed.entry.device;
     }
     uint64_t ticket = commit(call, pending, event).ticket();
-    if (had_entry) enter_again(*pending.recorder, entry, ticket);
+    if (departed.was_known) enter_again(*pending.recorder, departed, ticket);
 }
 
 void note_missing_original(wire::Op op, uint16_t library) {
     EventScope scope(Start::if_needed);
     if (scope.recorder() == nullptr) return;
     Recorder& recorder = *scope.recorder();
-    Event event;
-    event.kind = wire::Kind::blind;
-    event.thread = thread_index(recorder);
-    event.time = read_counter();
-    event.op = op;
-    event.library = library;
-    event.code = static_cast<uint16_t>(wire::Blind::original_missing);
-    recorder.ring.commit(event);
-    bump(recorder.header->counters.blind);
+    record_blind(recorder, wire::Blind::original_missing, op, library);
     bump(recorder.header->counters.originals_missing);
     note_trouble(recorder, wire::Trouble::original_missing, 0);
 }
 
 void leave_call(PendingCall& pending) {
     pending.inside = 0;
+    exit_call(*pending.recorder);
     if (pending.state != nullptr) pending.state->outer_call = nullptr;
 }
 
 void begin_call(const Call& call, uint16_t library, PendingCall& pending) {
+    if (call.op == wire::Op::none) return;
     if (call.act == Act::release && call.address == 0)
         return;  // cudaFree(0): the idiom to create the context
-    EventScope scope(call.act == Act::release ? Start::never : Start::if_needed);
+    EventScope scope(start_of(call));
     if (!prepare_call(call, library, pending, scope.recorder())) return;
     switch (call.act) {
         case Act::allocate:
@@ -256,7 +272,7 @@ void begin_call(const Call& call, uint16_t library, PendingCall& pending) {
                 commit(call, pending, make_event(call, pending, wire::Kind::try_call)).ticket();
             break;
         case Act::release:
-            record_release(call, pending, call.address, pending.entry, pending.had_entry);
+            record_release(call, pending);
             break;
         case Act::observe:
             break;
@@ -276,7 +292,7 @@ void end_call(const Call& call, PendingCall& pending, int result) {
             break;
         case Act::release:
             if (result != 0) {
-                record_refused_release(call, pending, call.address, pending.entry, pending.had_entry, result);
+                record_refused_end(call, pending, call.address, pending.departed, result);
             } else if ((pending.flags & wire::kFlagFromTorch) == 0 && pending.state != nullptr) {
                 pending.state->operation.restart();
             }

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "birth.h"
 #include "callers.h"
 #include "device.h"
 
@@ -35,7 +36,7 @@ enum class DeviceSource : uint8_t {
 
 // A call, described before it is made from its arguments alone.
 struct Call {
-    wire::Op op = wire::Op::none;
+    wire::Op op = wire::Op::none;  // none: nothing to record
     Act act = Act::change;
     wire::Object objects[4] = {};
     DeviceSource device_source = DeviceSource::current;
@@ -61,8 +62,7 @@ struct PendingCall {
     uint16_t library = 0;
     uint8_t flags = 0;
     int8_t device = kDeviceUnknown;
-    bool had_entry = false;
-    wire::LiveEntry entry;  // what a release removed
+    Departed departed;  // what a release removed
 };
 
 void begin_call(const Call& call, uint16_t library, PendingCall& pending);
@@ -81,12 +81,12 @@ int record_call(const Call& call, uint16_t library, Make make) {
 // The calling library reaches no such function: counted, recorded and said once.
 void note_missing_original(wire::Op op, uint16_t library);
 
-// Pieces that the range free of cuMemUnmap puts together itself.
+// Pieces for calls that end several objects; see endings.h.
 bool prepare_call(const Call& call, uint16_t library, PendingCall& pending, Recorder* recorder);
-void record_release(const Call& call, PendingCall& pending, uint64_t address, wire::LiveEntry& entry,
-                    bool& had_entry);
-void record_refused_release(const Call& call, PendingCall& pending, uint64_t address,
-                            const wire::LiveEntry& entry, bool had_entry, int result);
+// `slot` is claimed, or LiveTable::kNoSlot for an object never seen.
+void record_end(const Call& call, PendingCall& pending, uint64_t address, uint32_t slot, Departed& departed);
+void record_refused_end(const Call& call, PendingCall& pending, uint64_t address, const Departed& departed,
+                        int result);
 void leave_call(PendingCall& pending);
 
 }  // namespace memsnap::recorder

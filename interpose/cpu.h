@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Everything that differs between processors: the raw time counter and CRC32C. The rule: the counter is read
-// without a system call, the check is the same number on every processor, and whether an instruction exists
-// is asked at run time, since one build serves many machines.
+// Everything that differs between processors: the raw time counter, CRC32C, waiting. The rule: the counter is
+// read without a system call, the check is the same number on every processor, and whether an instruction
+// exists is asked at run time, since one build serves many machines.
 #pragma once
 
 #include <cstdint>
@@ -31,6 +31,15 @@ inline uint64_t read_counter() {
     }
 #endif
     return read_monotonic_ns();
+}
+
+// Between two looks at a word that another thread will change soon.
+inline void pause_processor() {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#else
+    asm volatile("yield");
+#endif
 }
 
 // `words` are the eight words of a wire::Record: covers seq and bytes 12..63.

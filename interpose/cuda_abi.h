@@ -16,6 +16,7 @@ using Array = void*;
 using Graph = void*;
 using GraphNode = void*;
 using ExternalMemory = void*;
+using Context = void*;
 
 struct Extent {  // cudaExtent
     size_t width, height, depth;
@@ -66,6 +67,39 @@ static_assert(offsetof(GraphAllocation, access) == 88 && offsetof(GraphAllocatio
 struct AllocationProperties {  // the start of CUmemAllocationProp
     int type, handle_types;
     Location location;
+};
+
+struct GraphNodeParameters {  // the start of CUgraphNodeParams
+    int type;
+    int reserved[3];
+    union {
+        GraphAllocation allocation;
+        void* freed;
+    };
+};
+static_assert(offsetof(GraphNodeParameters, allocation) == 16);
+inline constexpr int kNodeAllocation = 10;
+inline constexpr int kNodeFree = 11;
+
+struct ArrayShape {  // CUDA_ARRAY_DESCRIPTOR
+    size_t width, height;
+    int format;
+    unsigned channel_count;
+};
+struct ArrayShape3D {  // CUDA_ARRAY3D_DESCRIPTOR
+    size_t width, height, depth;
+    int format;
+    unsigned channel_count;
+    unsigned flags;
+};
+inline constexpr unsigned kArrayLayered = 0x01;  // the runtime's flags have the same values
+inline constexpr unsigned kArrayCubemap = 0x04;
+inline constexpr unsigned kArraySparse = 0x40;  // memory comes by cuMemMapArrayAsync
+inline constexpr unsigned kArrayDeferred = 0x80;
+
+struct MulticastProperties {  // the start of CUmulticastObjectProp
+    unsigned device_count;
+    size_t size;
 };
 
 }  // namespace memsnap::recorder::cuda

@@ -15,7 +15,8 @@ bool is_wrapped(const char* name);
 // Finds the originals of all wrapped entry points in the library behind `handle`, the first time one is seen.
 void learn_driver(void* handle);
 
-// The wrapper of an entry point of the driver, or `entry_point` itself.
-void* substitute(void* entry_point);
+// What the caller gets for an entry point of the driver that it asked for by `name`: the wrapper, which is
+// counted, or `entry_point` itself, which is noted when it may take memory.
+void* hand_out(const char* name, void* entry_point, const void* return_address);
 
 }  // namespace memsnap::recorder

@@ -1,89 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "elf_lookup.h"
 
-#include <elf.h>
-#include <link.h>
-#include <string.h>
-
+#include "elf_image.h"
 #include "text.h"
-
-extern "C" __attribute__((visibility("hidden"))) const char __ehdr_start[];
 
 namespace memsnap::recorder {
 namespace {
 
-using Symbol = ElfW(Sym);
 constexpr uint16_t kVersionMask = 0x7fff;
 constexpr uint16_t kHiddenBit = 0x8000;
 constexpr uint16_t kGlobalVersion = 1;
 
 size_t g_startup_count = 0;
 
-// The tables of one loaded object that symbol lookup needs.
-struct Image {
-    uintptr_t base = 0;
-    const ElfW(Dyn) * dynamic = nullptr;
-    const char* strings = nullptr;
-    const Symbol* symbols = nullptr;
-    const uint32_t* gnu_hash = nullptr;
-    const uint16_t* versions = nullptr;
-    const char* definitions = nullptr;  // ElfW(Verdef) chain
-    const char* needs = nullptr;        // ElfW(Verneed) chain
-    const char* so_name = nullptr;
-};
-
-// Addresses in .dynamic are relocated in place by glibc where the section is writable, and left alone
-// elsewhere.
-template <typename T>
-const T* at(uintptr_t base, uintptr_t value) {
-    return reinterpret_cast<const T*>(value < base ? base + value : value);
-}
-
-bool open_image(const dl_phdr_info& info, Image& image) {
-    image = Image{};
-    image.base = info.dlpi_addr;
-    for (int i = 0; i < info.dlpi_phnum; ++i) {
-        if (info.dlpi_phdr[i].p_type == PT_DYNAMIC) {
-            image.dynamic = reinterpret_cast<const ElfW(Dyn)*>(info.dlpi_addr + info.dlpi_phdr[i].p_vaddr);
-        }
-    }
-    if (image.dynamic == nullptr) return false;
-    uintptr_t so_name_offset = 0;
-    for (const auto* entry = image.dynamic; entry->d_tag != DT_NULL; ++entry) {
-        uintptr_t value = entry->d_un.d_ptr;
-        if (entry->d_tag == DT_STRTAB) image.strings = at<char>(image.base, value);
-        if (entry->d_tag == DT_SYMTAB) image.symbols = at<Symbol>(image.base, value);
-        if (entry->d_tag == DT_GNU_HASH) image.gnu_hash = at<uint32_t>(image.base, value);
-        if (entry->d_tag == DT_VERSYM) image.versions = at<uint16_t>(image.base, value);
-        if (entry->d_tag == DT_VERDEF) image.definitions = at<char>(image.base, value);
-        if (entry->d_tag == DT_VERNEED) image.needs = at<char>(image.base, value);
-        if (entry->d_tag == DT_SONAME) so_name_offset = value;
-    }
-    if (image.strings == nullptr || image.symbols == nullptr) return false;
-    if (so_name_offset != 0) image.so_name = image.strings + so_name_offset;
-    return true;
-}
-
-LoadedObject extent(const dl_phdr_info& info) {
-    LoadedObject object;
-    object.begin = ~uintptr_t{0};
-    for (int i = 0; i < info.dlpi_phnum; ++i) {
-        const auto& header = info.dlpi_phdr[i];
-        if (header.p_type != PT_LOAD) continue;
-        uintptr_t begin = info.dlpi_addr + header.p_vaddr;
-        if (begin < object.begin) object.begin = begin;
-        if (begin + header.p_memsz > object.end) object.end = begin + header.p_memsz;
-    }
-    return object;
-}
-
 bool contains(const dl_phdr_info& info, uintptr_t address) {
-    LoadedObject object = extent(info);
-    return address >= object.begin && address < object.end;
-}
-
-bool is_this_library(const dl_phdr_info& info) {
-    return contains(info, reinterpret_cast<uintptr_t>(&__ehdr_start));
+    return extent_of(info).contains(address);
 }
 
 // The version that a reference of `image` to `name` asks for, or null.
@@ -261,8 +192,7 @@ struct Place {
 int visit_place(dl_phdr_info* info, size_t, void* data) {
     auto& place = *static_cast<Place*>(data);
     if (!contains(*info, place.address)) return 0;
-    place.object = extent(*info);
-    strncpy(place.object.base_name, base_name(info->dlpi_name), sizeof place.object.base_name - 1);
+    place.object = loaded_object(*info);
     if (place.path != nullptr) place.path->add(info->dlpi_name);
     return 1;
 }

@@ -11,25 +11,11 @@
 
 #include "cpu.h"
 #include "glibc_compat.h"
+#include "proc_files.h"
 #include "settings.h"
 
 namespace memsnap::recorder {
 namespace {
-
-// Field 22 of /proc/self/stat. Field 2 is the program's name in brackets and may contain anything.
-uint64_t process_start_ticks() {
-    constexpr int kFieldsAfterName = 20;
-    char text[1024];
-    if (read_small_file("/proc/self/stat", text, sizeof text) == 0) return 0;
-    const char* at = strrchr(text, ')');
-    for (int field = 0; at != nullptr && field < kFieldsAfterName; ++field) {
-        at = strchr(at + 1, ' ');
-    }
-    uint64_t ticks = 0;
-    if (at == nullptr) return 0;
-    ++at;
-    return read_number(at, ticks) ? ticks : 0;
-}
 
 uint64_t start_time_s() {
     uint64_t ticks_per_second = getauxval(AT_CLKTCK);
@@ -39,13 +25,15 @@ uint64_t start_time_s() {
     clock_gettime(CLOCK_BOOTTIME, &since_boot);
     auto now_s = static_cast<uint64_t>(now.tv_sec);
     if (ticks_per_second == 0) return now_s;
-    return now_s - static_cast<uint64_t>(since_boot.tv_sec) + process_start_ticks() / ticks_per_second;
+    return now_s - static_cast<uint64_t>(since_boot.tv_sec) +
+           process_start_ticks(kThisProcess) / ticks_per_second;
 }
 
 void make_ring_id(uint8_t (&id)[16]) {
     if (getrandom(id, sizeof id, GRND_NONBLOCK) == static_cast<ssize_t>(sizeof id)) return;
     // Early in boot: still different for any two files of one machine.
-    uint64_t parts[2] = {read_counter(), (static_cast<uint64_t>(getpid()) << 32) ^ process_start_ticks()};
+    uint64_t parts[2] = {read_counter(),
+                         (static_cast<uint64_t>(getpid()) << 32) ^ process_start_ticks(kThisProcess)};
     memcpy(id, parts, sizeof id);
 }
 
@@ -85,7 +73,7 @@ void fill_header(wire::Header& header, const wire::Area areas[wire::kAreaCount],
     header.rank = ranks.rank;
     header.local_rank = ranks.local_rank;
     header.world_size = ranks.world_size;
-    header.process_start_ticks = process_start_ticks();
+    header.process_start_ticks = process_start_ticks(kThisProcess);
     header.pid_namespace = file_identity(AT_FDCWD, "/proc/self/ns/pid").inode;
     Job job = read_job(header.session_id);
     header.job_key = job.key;
@@ -99,6 +87,8 @@ void fill_header(wire::Header& header, const wire::Area areas[wire::kAreaCount],
     header.library_count = 1;  // index 0 of both tables means "not known"
     header.thread_count = 1;
     header.boundary_stride = 1;
+    header.sample_period_ms = sample_period_ms();
+    header.sampling = header.sample_period_ms == 0 ? wire::Sampling::off : wire::Sampling::unknown;
 
     uint64_t magic = 0;
     memcpy(&magic, wire::kMagic, sizeof magic);

@@ -50,7 +50,7 @@ LiveTable::Buckets LiveTable::buckets_of(uint64_t key) const {
         static_cast<uint32_t>(second) % kSlotsPerBucket};
 }
 
-bool LiveTable::enter(const PackedEntry& entry, uint64_t last_ticket) {
+bool LiveTable::enter(const PackedEntry& entry, uint64_t last_ticket, Home home) {
     uint64_t key = key_of(static_cast<wire::Object>(entry.words[7] & 0xff), entry.words[1]);
     Buckets buckets = buckets_of(key);
     for (uint32_t bucket : buckets.first_slot) {
@@ -62,6 +62,7 @@ bool LiveTable::enter(const PackedEntry& entry, uint64_t last_ticket) {
                                                       std::memory_order_acq_rel)) {
                 continue;
             }
+            if (home != Home::untold) homes_[slot].store(home, std::memory_order_relaxed);
             auto* target = reinterpret_cast<uint64_t*>(&entries_[slot]);
             for (int word = 1; word < 7; ++word) {
                 std::atomic_ref<uint64_t>(target[word]).store(entry.words[word], std::memory_order_relaxed);
@@ -92,6 +93,26 @@ uint32_t LiveTable::claim(wire::Object object, uint64_t address) {
             if (entries_[slot].object == object && entries_[slot].address == address) return slot;
             index_[slot].store(key, std::memory_order_release);
         }
+    }
+    return kNoSlot;
+}
+
+// Not a hot path: a context ends, and every slot is looked at.
+uint32_t LiveTable::claim_at_home(Home home, bool contexts, uint32_t& first_slot) {
+    for (; first_slot < slot_count_; ++first_slot) {
+        uint32_t slot = first_slot;
+        uint64_t key = index_[slot].load(std::memory_order_acquire);
+        if ((key & kPublished) == 0 || this->home(slot) != home ||
+            !index_[slot].compare_exchange_strong(key, key & ~kPublished, std::memory_order_acq_rel)) {
+            continue;
+        }
+        // Only now does the slot hold still. A block tells no home: what stands there is an earlier object's.
+        wire::Object object = entries_[slot].object;
+        if (this->home(slot) == home && object != wire::Object::block &&
+            (object == wire::Object::context) == contexts) {
+            return slot;
+        }
+        index_[slot].store(key, std::memory_order_release);
     }
     return kNoSlot;
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What is live now. The file holds a plain array of entries; where an object's entry lies is known only to a
-// private index of one word a slot, two buckets of 16 slots a key. The rules: no lock, no entry ever moves,
-// and a slot belongs to exactly one thread between taking it and publishing or giving it up.
+// private index of one word a slot, two buckets of 16 slots a key. As private is each object's home, the
+// context that it ends with. The rules: no lock, no entry ever moves, and a slot belongs to exactly one
+// thread between taking it and publishing or giving it up.
 #pragma once
 
 #include <atomic>
@@ -13,25 +14,40 @@
 
 namespace memsnap::recorder {
 
+// What an object ends with; see contexts.h. A slot keeps the home of its last object that had one to tell.
+enum class Home : uint16_t {
+    untold = 0,  // blocks: their allocator ends them
+    nobody = 1,  // ends by its own call alone
+    first_context = 2
+};
+
 class LiveTable {
   public:
     static constexpr uint32_t kSlotsPerBucket = 16;
     static constexpr uint32_t kNoSlot = ~uint32_t{0};
 
-    // `index` has slot_count zeroed words, slot_count a multiple of kSlotsPerBucket.
-    void open(wire::LiveEntry* entries, std::atomic<uint64_t>* index, uint32_t slot_count) {
+    static constexpr uint64_t kPrivateBytesPerSlot = sizeof(uint64_t) + sizeof(Home);
+
+    // `private_memory` has kPrivateBytesPerSlot zeroed bytes a slot; slot_count is a multiple of
+    // kSlotsPerBucket.
+    void open(wire::LiveEntry* entries, void* private_memory, uint32_t slot_count) {
         entries_ = entries;
-        index_ = index;
+        index_ = static_cast<std::atomic<uint64_t>*>(private_memory);
+        homes_ = reinterpret_cast<std::atomic<Home>*>(index_ + slot_count);
         slot_count_ = slot_count;
     }
 
     // Enters an object as live since `last_ticket`; false when both its buckets are full.
-    bool enter(const PackedEntry& entry, uint64_t last_ticket);
+    bool enter(const PackedEntry& entry, uint64_t last_ticket, Home home);
 
     // Takes the entry of an object for the calling thread alone (one of them when it has several), or
     // kNoSlot.
     uint32_t claim(wire::Object object, uint64_t address);
+    // Takes one of the objects with this home at or after `first_slot`, which moves on; contexts themselves,
+    // or all others.
+    uint32_t claim_at_home(Home home, bool contexts, uint32_t& first_slot);
     const wire::LiveEntry& entry(uint32_t slot) const { return entries_[slot]; }
+    Home home(uint32_t slot) const { return homes_[slot].load(std::memory_order_relaxed); }
     // Marks a claimed entry dead at `ticket` and gives its slot up.
     void retire(uint32_t slot, uint64_t ticket);
 
@@ -58,6 +74,7 @@ class LiveTable {
 
     wire::LiveEntry* entries_ = nullptr;
     std::atomic<uint64_t>* index_ = nullptr;
+    std::atomic<Home>* homes_ = nullptr;
     uint32_t slot_count_ = 0;
 };
 

@@ -1,30 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A file that gets its name only when it is complete, so that a process killed while making it leaves
-// nothing. The rules: an existing file or link is never touched; a taken name is followed by the next number;
-// where the file system has no unnamed files, the file has its name from the start.
+// nothing. The rules: an existing file or link is never touched; its blocks exist before anything is stored,
+// so that a full disk is an error now and not a bus error later; where the file system has no unnamed files,
+// the file has its name from the start.
 #pragma once
 
 #include "text.h"
 
 namespace memsnap::recorder {
 
+// Which names a new file may take.
+struct Naming {
+    bool numbered = false;         // a taken name is followed by the next number; otherwise it is a failure
+    const char* beside = nullptr;  // suffix of a second file: a name is taken, too, when that one exists
+};
+
 class NewFile {
   public:
-    NewFile() = default;
+    explicit NewFile(const Naming& naming) : naming_(naming) {}
     ~NewFile();
     NewFile(const NewFile&) = delete;
     NewFile& operator=(const NewFile&) = delete;
 
     // Opens an empty file, private to the user, in the folder of `wanted`; false with errno.
     bool open(const Path& wanted);
-    int descriptor() const { return descriptor_; }
+    // Gives the file its size and its blocks; false with errno.
+    bool reserve(uint64_t size_bytes, bool any_file_system);
+    // The whole file in memory, which forked children do not inherit; null with errno.
+    void* map(uint64_t size_bytes);
     // Gives the file its name and keeps it; false with errno.
     bool keep(Path& name);
 
   private:
     bool open_named();
+    template <typename Take>
+    bool take_free_name(Take take);
 
+    Naming naming_;
     Path wanted_;
     Path name_;  // empty while the file has none
     int descriptor_ = -1;

@@ -91,7 +91,14 @@ void describe(Line& line) {
         line.add("out of memory recorded in ");
     } else {
         auto* trouble = reinterpret_cast<uint32_t*>(&recorder->header->trouble);
-        line.add(describe_trouble(static_cast<wire::Trouble>(std::atomic_ref<uint32_t>(*trouble).load())));
+        auto first = static_cast<wire::Trouble>(std::atomic_ref<uint32_t>(*trouble).load());
+        if (const char* text = g_process.cupti_trouble.load();
+            text != nullptr && first == wire::Trouble::none) {
+            line.add("no cross-check, or not a whole one: ");
+            line.add(text);
+            line.add("; ");
+        }
+        line.add(describe_trouble(first));
         line.add(" to ");
     }
     line.add(recorder->path.c_str());
@@ -103,6 +110,13 @@ void describe(Line& line) {
     line.add("; read it with: memsnap-replay ");
     line.add(recorder->path.c_str());
     line.add('\n');
+}
+
+// A recording exists when it is said what its cross-check lacks; without one there is nothing to check.
+bool is_due() {
+    return g_process.has_trouble.load(std::memory_order_acquire) ||
+           (g_process.cupti_trouble.load(std::memory_order_acquire) != nullptr &&
+            current_recorder() != nullptr);
 }
 
 bool can_write_now() {
@@ -118,7 +132,7 @@ void remember_stderr() {
 }
 
 void print_due_notice() {
-    if (!g_process.has_trouble.load(std::memory_order_acquire)) return;
+    if (!is_due()) return;
     uint32_t not_printed = 0;
     if (!g_process.notice_state.compare_exchange_strong(not_printed, kPrinting)) return;
     // Asked once a process: the program may change its environment while another thread reads it.

@@ -4,14 +4,6 @@
 namespace memsnap::recorder {
 namespace {
 
-void pause() {
-#if defined(__x86_64__)
-    __builtin_ia32_pause();
-#else
-    asm volatile("yield");
-#endif
-}
-
 // Holders copy a few records and nothing else. Giving up after a while keeps a stopped thread from stopping
 // others; what is lost then is one copy, not the record in the ring.
 class DeviceLock {
@@ -20,7 +12,7 @@ class DeviceLock {
         constexpr int kTries = 1000;
         for (int i = 0; i < kTries && !held_; ++i) {
             held_ = lock_.exchange(1, std::memory_order_acquire) == 0;
-            if (!held_) pause();
+            if (!held_) pause_processor();
         }
     }
     ~DeviceLock() {
@@ -40,6 +32,14 @@ void store_in_turn(wire::Record (&copies)[2], const PackedRecord& record) {
     uint64_t first = std::atomic_ref<uint64_t>(copies[0].seq).load(std::memory_order_relaxed);
     uint64_t second = std::atomic_ref<uint64_t>(copies[1].seq).load(std::memory_order_relaxed);
     store_record(copies[first <= second ? 0 : 1], record);
+}
+
+void add_sample(wire::PinnedDevice& pinned, const PackedRecord& record) {
+    constexpr uint64_t kCapacity = sizeof pinned.samples / sizeof pinned.samples[0];
+    std::atomic_ref<uint64_t> count(pinned.sample_count);
+    uint64_t number = count.load(std::memory_order_relaxed);
+    store_record(pinned.samples[number % kCapacity], record);
+    count.store(number + 1, std::memory_order_release);
 }
 
 }  // namespace
@@ -73,6 +73,15 @@ void pin_block(Recorder& recorder, const Event& event, const PackedRecord& recor
     state.has_reported.store(true, std::memory_order_release);
 }
 
+void add_reported_totals(const Recorder& recorder, Event& event) {
+    auto device = static_cast<uint32_t>(event.device);
+    if (device >= wire::kDeviceCapacity) return;
+    const DeviceState& state = recorder.devices[device];
+    if (!state.has_reported.load(std::memory_order_acquire)) return;
+    event.set_totals(state.allocated_bytes.load(std::memory_order_relaxed),
+                     state.reserved_bytes.load(std::memory_order_relaxed));
+}
+
 void pin_observation(Recorder& recorder, const Event& event, const PackedRecord& record) {
     auto device = static_cast<uint32_t>(event.device);
     if (device >= wire::kDeviceCapacity || event.code != 0) return;
@@ -81,6 +90,7 @@ void pin_observation(Recorder& recorder, const Event& event, const PackedRecord&
     DeviceLock lock(state.lock);
     if (!lock.held()) return;
     store_in_turn(pinned.last_observation, record);
+    if (event.kind == wire::Kind::device_sample) add_sample(pinned, record);
     if (!state.has_reported.load(std::memory_order_acquire)) return;
     auto outside_bytes =
         static_cast<int64_t>(event.size - event.link - state.reserved_bytes.load(std::memory_order_relaxed));
@@ -92,6 +102,14 @@ void pin_observation(Recorder& recorder, const Event& event, const PackedRecord&
         state.has_observation = true;
         store_record(pinned.first_observation, record);
     }
+}
+
+void pin_processes(Recorder& recorder, const Event& event, const PackedRecord& record) {
+    wire::PinnedDevice& pinned = recorder.pinned[event.device];
+    DeviceLock lock(recorder.devices[event.device].lock);
+    if (!lock.held()) return;
+    store_in_turn(pinned.last_processes, record);
+    if (pinned.first_processes.seq == 0) store_record(pinned.first_processes, record);
 }
 
 }  // namespace memsnap::recorder

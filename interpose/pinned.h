@@ -12,7 +12,14 @@ namespace memsnap::recorder {
 void pin_block(Recorder& recorder, const Event& event, const PackedRecord& record, uint64_t allocated_bytes,
                uint64_t reserved_bytes);
 
-// The device's memory was observed (mem_info, device_sample): first, last and the greatest outside bytes.
+// The totals of the event's device as last reported, if any were.
+void add_reported_totals(const Recorder& recorder, Event& event);
+
+// The device's memory was observed (mem_info, device_sample): first, last, the greatest outside bytes, and of
+// samples the last 64.
 void pin_observation(Recorder& recorder, const Event& event, const PackedRecord& record);
+
+// Its processes were (process_sample): first and last.
+void pin_processes(Recorder& recorder, const Event& event, const PackedRecord& record);
 
 }  // namespace memsnap::recorder

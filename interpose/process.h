@@ -9,11 +9,13 @@
 #include <atomic>
 #include <cstdint>
 
+#include "contexts.h"
 #include "live_table.h"
 #include "operation.h"
 #include "ring_writer.h"
 #include "text.h"
 #include "wire.h"
+#include "wire_names.h"
 
 namespace memsnap::recorder {
 
@@ -29,6 +31,7 @@ struct DeviceState {
     std::atomic<uint64_t> peak_reserved_bytes;
     int64_t peak_outside_bytes;
     std::atomic<bool> has_reported;
+    std::atomic<bool> has_calls;  // a recorded call acted on it
     bool has_observation;
 };
 
@@ -36,16 +39,19 @@ struct Recorder {
     wire::Header* header;
     RingWriter ring;
     LiveTable table;
+    OwnContexts contexts;
     wire::PinnedDevice* pinned;
     uint8_t* keyframes;
     wire::Thread* threads;
     wire::Library* libraries;
     wire::Anchor* anchors;
+    wire::NamesHeader* names;  // null: no sidecar
     ThreadState* thread_states;
     uint32_t generation;  // differs from that of every ancestor process
     bool caching_disabled;
     DeviceState devices[wire::kDeviceCapacity];
 
+    std::atomic<uint64_t> calls;  // made by the program, see quiet.h
     std::atomic<uint64_t> anchor_count;
     std::atomic<uint32_t> late_keyframe_count;
     std::atomic<uint64_t> last_keyframe_ns;
@@ -71,10 +77,15 @@ struct Process {
     std::atomic<uint32_t> side_thread_wake;  // a futex: changed whenever the side thread has something to do
     std::atomic<uint32_t> notice_state;      // see notice.h
     std::atomic<uint32_t> exiting;
-    int create_error;               // errno of the failed creation
-    wire::Trouble create_trouble;   // what kind of failure it was
-    bool moved_to_tmpdir;           // the chosen file system is unsuitable
-    std::atomic<bool> has_trouble;  // something in the header is worth the one line on stderr
+    std::atomic<uint32_t> scanning;          // a thread looks for blind spots
+    std::atomic<uint32_t> asking;            // see asking.h
+    int create_error;                        // errno of the failed creation
+    wire::Trouble create_trouble;            // what kind of failure it was
+    bool moved_to_tmpdir;                    // the chosen file system is unsuitable
+    std::atomic<bool> has_trouble;           // something in the header is worth the one line on stderr
+    std::atomic<const char*> cupti_trouble;  // what keeps the cross-check from running or being whole
+    bool cupti_tried;                        // this and the next: the side thread's own
+    uint64_t cupti_tended_ns;
     Recorder storage;
     Path chosen_path;  // the path that could not be used
 };

@@ -10,6 +10,7 @@
 
 #include "anchors.h"
 #include "header.h"
+#include "names.h"
 #include "new_file.h"
 #include "settings.h"
 
@@ -51,29 +52,6 @@ void move_to_tmpdir(Path& path) {
     path = moved;
 }
 
-// A file system without fallocate gets its blocks by writing them: only on request (MEMSNAP_OUT_ANYFS), since
-// it stalls the first event.
-bool write_zeros(int file, uint64_t size_bytes) {
-    static const unsigned char zeros[65536] = {};
-    for (uint64_t written = 0; written < size_bytes; written += sizeof zeros) {
-        ssize_t count = pwrite(file, zeros, sizeof zeros, static_cast<off_t>(written));
-        if (count != static_cast<ssize_t>(sizeof zeros)) {
-            if (count >= 0) errno = ENOSPC;
-            return false;
-        }
-    }
-    return true;
-}
-
-bool give_size(int file, uint64_t size_bytes, bool any_file_system) {
-    int result = 0;
-    do {
-        result = fallocate(file, 0, 0, static_cast<off_t>(size_bytes));
-    } while (result != 0 && errno == EINTR);
-    if (result == 0) return true;
-    return errno == EOPNOTSUPP && any_file_system && write_zeros(file, size_bytes);
-}
-
 void make_absolute(Path& path) {
     if (path.c_str()[0] == '/') return;
     Path absolute;
@@ -94,15 +72,14 @@ void* private_memory(uint64_t size_bytes) {
     return memory;
 }
 
-bool map_file(int file, uint64_t size_bytes, Recorder& recorder, uint32_t table_entry_count) {
-    void* mapping = mmap(nullptr, size_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-    if (mapping == MAP_FAILED) return false;
-    const uint64_t index_bytes = uint64_t{table_entry_count} * sizeof(uint64_t);
+bool map_file(NewFile& file, uint64_t size_bytes, Recorder& recorder, uint32_t table_entry_count) {
+    void* mapping = file.map(size_bytes);
+    if (mapping == nullptr) return false;
+    const uint64_t index_bytes = uint64_t{table_entry_count} * LiveTable::kPrivateBytesPerSlot;
     const uint64_t threads_bytes = uint64_t{kThreadCapacity} * sizeof(ThreadState);
     void* index = private_memory(index_bytes);
     void* threads = private_memory(threads_bytes);
-    // A child that could reach the mapping could write into its parent's file.
-    if (index == nullptr || threads == nullptr || madvise(mapping, size_bytes, MADV_DONTFORK) != 0) {
+    if (index == nullptr || threads == nullptr) {
         int error = errno;
         munmap(mapping, size_bytes);
         if (index != nullptr) munmap(index, index_bytes);
@@ -110,10 +87,9 @@ bool map_file(int file, uint64_t size_bytes, Recorder& recorder, uint32_t table_
         errno = error;
         return false;
     }
-    madvise(mapping, size_bytes, MADV_DONTDUMP);
     recorder.header = static_cast<wire::Header*>(mapping);
     recorder.thread_states = static_cast<ThreadState*>(threads);
-    recorder.table.open(nullptr, static_cast<std::atomic<uint64_t>*>(index), table_entry_count);
+    recorder.table.open(nullptr, index, table_entry_count);
     return true;
 }
 
@@ -211,14 +187,14 @@ bool create_ring_file(Recorder& recorder) {
     Path wanted;
     expand_output_path(wanted);
     if (!settings.any_file_system && !folder_suits(wanted)) move_to_tmpdir(wanted);
-    NewFile file;
+    NewFile file{Naming{.numbered = true, .beside = names_disabled() ? nullptr : kNamesSuffix}};
     if (!file.open(wanted)) {
         int error = errno;
         g_process.chosen_path = wanted;
         return fail(wire::Trouble::create_failed, error);
     }
-    bool sized = give_size(file.descriptor(), file_bytes, settings.any_file_system);
-    if (!sized || !map_file(file.descriptor(), file_bytes, recorder, table_entry_count)) {
+    bool sized = file.reserve(file_bytes, settings.any_file_system);
+    if (!sized || !map_file(file, file_bytes, recorder, table_entry_count)) {
         int error = errno;
         g_process.chosen_path = wanted;
         return fail(sized ? wire::Trouble::create_failed : wire::Trouble::no_space, error);
@@ -234,6 +210,7 @@ bool create_ring_file(Recorder& recorder) {
         return fail(wire::Trouble::create_failed, error);
     }
     make_absolute(recorder.path);
+    if (!names_disabled()) create_names_file(recorder, settings.any_file_system);
     return true;
 }
 

@@ -38,12 +38,18 @@ class RingWriter {
     }
 
     uint64_t slot_count() const { return slot_count_; }
-    uint64_t head() const { return std::atomic_ref<uint64_t>(header_->head).load(std::memory_order_relaxed); }
+    uint64_t head() const { return std::atomic_ref<uint64_t>(header_->head).load(std::memory_order_acquire); }
     const wire::Record& slot(uint64_t ticket) const { return slots_[slot_of(ticket)]; }
 
     // The first of `count` consecutive tickets.
     uint64_t take_tickets(uint64_t count) {
         return std::atomic_ref<uint64_t>(header_->head).fetch_add(count, std::memory_order_relaxed);
+    }
+
+    // The `count` tickets from `first` on, if nobody has taken any of them yet.
+    bool take_tickets_from(uint64_t first, uint64_t count) {
+        return std::atomic_ref<uint64_t>(header_->head)
+            .compare_exchange_strong(first, first + count, std::memory_order_acq_rel);
     }
 
     // Writes the event as the record of its ticket. A slot that a newer ticket already owns is left alone,

@@ -2,6 +2,7 @@
 #include "settings.h"
 
 #include <string.h>
+#include <sys/auxv.h>
 
 #include <initializer_list>
 
@@ -14,6 +15,9 @@ constexpr uint64_t kMaxRing_mebibytes = 64 * 1024;
 constexpr uint64_t kDefaultTableEntries = 131072;
 constexpr uint64_t kMinTableEntries = 64;
 constexpr uint64_t kMaxTableEntries = uint64_t{1} << 24;
+constexpr uint64_t kDefaultSample_ms = 1000;
+constexpr uint64_t kMinSample_ms = 10;
+constexpr uint64_t kMaxSample_ms = 24 * 60 * 60 * 1000;
 
 int32_t first_number(const char* const* names, size_t count) {
     for (size_t i = 0; i < count; ++i) {
@@ -21,14 +25,6 @@ int32_t first_number(const char* const* names, size_t count) {
         if (number != UINT64_MAX) return static_cast<int32_t>(number);
     }
     return -1;
-}
-
-uint64_t fnv1a(const char* text) {
-    uint64_t hash = 0xcbf29ce484222325;
-    for (; *text != '\0'; ++text) {
-        hash = (hash ^ static_cast<unsigned char>(*text)) * 0x100000001b3;
-    }
-    return hash;
 }
 
 bool token_is(const char* text, size_t size, const char* expected) {
@@ -118,13 +114,24 @@ Settings read_settings() {
 }
 
 bool recording_disabled() {
-    return environment_is("MEMSNAP_DISABLE", "1");
+    return environment_is("MEMSNAP_DISABLE", "1") || getauxval(AT_SECURE) != 0;
 }
 bool notices_silenced() {
     return environment_is("MEMSNAP_QUIET", "1");
 }
 bool keep_whole_file() {
     return environment_is("MEMSNAP_KEEP", "always");
+}
+uint32_t sample_period_ms() {
+    if (environment_is("MEMSNAP_SAMPLE_MS", "0")) return 0;
+    return static_cast<uint32_t>(
+        environment_number("MEMSNAP_SAMPLE_MS", kDefaultSample_ms, kMinSample_ms, kMaxSample_ms));
+}
+bool names_disabled() {
+    return environment_is("MEMSNAP_NAMES", "0");
+}
+bool cupti_wanted() {
+    return environment_is("MEMSNAP_CUPTI", "1");
 }
 
 Ranks read_ranks() {
@@ -134,19 +141,17 @@ Ranks read_ranks() {
     return Ranks{first_number(kRank, 3), first_number(kLocalRank, 3), first_number(kWorldSize, 3)};
 }
 
-Job read_job(uint32_t session_id) {
-    static const char* const kLaunchers[] = {"TORCHELASTIC_RUN_ID", "SLURM_JOB_ID", "OMPI_MCA_ess_base_jobid",
-                                             "PBS_JOBID", "LSB_JOBID"};
+Job job_of_launcher(const char* id) {
     Job job;
-    for (const char* name : kLaunchers) {
-        const char* value = environment(name);
-        // torchrun says "none" when nobody gave the run a name: it would join unrelated jobs.
-        if (value == nullptr || value[0] == '\0' || equal(value, "none")) continue;
-        job.source = wire::JobKey::launcher;
-        job.key = fnv1a(value);
-        job.name.add_as_file_name(value);
-        return job;
-    }
+    job.source = wire::JobKey::launcher;
+    job.key = fnv1a(id);
+    job.name.add_as_file_name(id);
+    return job;
+}
+
+Job read_job(uint32_t session_id) {
+    Job job = read_launcher_job(environment);
+    if (job.source != wire::JobKey::none) return job;
     job.source = wire::JobKey::session;
     job.key = session_id;
     job.name.add_number(session_id);

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 
 #include "text.h"
 #include "wire.h"
@@ -19,9 +20,13 @@ struct Settings {
 };
 Settings read_settings();
 
-bool recording_disabled();  // MEMSNAP_DISABLE=1
-bool notices_silenced();    // MEMSNAP_QUIET=1
-bool keep_whole_file();     // MEMSNAP_KEEP=always
+// MEMSNAP_DISABLE=1, or the process has more rights than who set its environment.
+bool recording_disabled();
+bool notices_silenced();      // MEMSNAP_QUIET=1
+bool keep_whole_file();       // MEMSNAP_KEEP=always
+uint32_t sample_period_ms();  // MEMSNAP_SAMPLE_MS; 0: no samples
+bool names_disabled();        // MEMSNAP_NAMES=0
+bool cupti_wanted();          // MEMSNAP_CUPTI=1
 
 struct Ranks {
     int32_t rank = -1;
@@ -36,6 +41,20 @@ struct Job {
     Text<64> name;  // for %j
 };
 Job read_job(uint32_t session_id);
+
+Job job_of_launcher(const char* id);
+// The job that a launcher named in an environment, in which value_of(name) is a variable's value or null;
+// source `none` without one.
+template <typename ValueOf>
+Job read_launcher_job(ValueOf value_of) {
+    for (const char* name :
+         {"TORCHELASTIC_RUN_ID", "SLURM_JOB_ID", "OMPI_MCA_ess_base_jobid", "PBS_JOBID", "LSB_JOBID"}) {
+        const char* id = value_of(name);
+        // torchrun says "none" when nobody gave the run a name: it would join unrelated jobs.
+        if (id != nullptr && id[0] != '\0' && !equal(id, "none")) return job_of_launcher(id);
+    }
+    return {};
+}
 
 wire::AllocatorConfig read_allocator_config();
 // One option list as PyTorch takes it: "name:value,name:[a:b,c:d],...".

@@ -6,18 +6,21 @@
 #include <sys/prctl.h>
 
 #include "anchors.h"
+#include "blind_scan.h"
+#include "cupti.h"
 #include "elf_lookup.h"
 #include "glibc_compat.h"
 #include "notice.h"
 #include "process.h"
+#include "sampler.h"
 #include "settings.h"
 #include "versions.h"
 
 namespace memsnap::recorder {
 namespace {
 
-constexpr long kSecond_ns = 1'000'000'000;
-constexpr long kFirstLapPeriod_ns = 50'000'000;
+constexpr uint64_t kSecond_ns = 1'000'000'000;
+constexpr uint64_t kFirstLapPeriod_ns = 50'000'000;
 constexpr uint64_t kPrepareAhead_bytes = 8 * 1024 * 1024;
 #ifndef MADV_POPULATE_WRITE
 constexpr int MADV_POPULATE_WRITE = 23;  // Linux 5.14
@@ -41,29 +44,41 @@ bool in_first_lap(const Recorder& recorder) {
     return recorder.prepared_bytes < recorder.ring.slot_count() * sizeof(wire::Record);
 }
 
+void sleep_until(uint64_t wake_ns, uint32_t seen) {
+    uint64_t now_ns = read_monotonic_ns();
+    if (now_ns >= wake_ns) return;
+    auto left_ns = static_cast<long>(wake_ns - now_ns);
+    timespec timeout{left_ns / static_cast<long>(kSecond_ns), left_ns % static_cast<long>(kSecond_ns)};
+    futex_wait(g_process.side_thread_wake, seen, timeout);
+}
+
 void* run(void*) {
     prctl(PR_SET_NAME, "memsnap");
     uint64_t last_head = 0;
-    long since_anchor_ns = kSecond_ns;
+    uint64_t anchor_due_ns = 0;
+    reset_sampler();
     for (;;) {
         uint32_t seen = g_process.side_thread_wake.load(std::memory_order_acquire);
         if (g_process.exiting.load(std::memory_order_acquire) != 0) return nullptr;
+        tend_cupti();
         print_due_notice();
-        long period_ns = kSecond_ns;
+        uint64_t now_ns = read_monotonic_ns();
+        uint64_t wake_ns = now_ns + kSecond_ns;
         if (Recorder* recorder = current_recorder()) {
             uint64_t head = recorder->ring.head();
             prepare_ring(*recorder);
-            if (in_first_lap(*recorder) && head != last_head) period_ns = kFirstLapPeriod_ns;
+            if (in_first_lap(*recorder) && head != last_head) wake_ns = now_ns + kFirstLapPeriod_ns;
             last_head = head;
-            if (since_anchor_ns >= kSecond_ns) {
+            if (now_ns >= anchor_due_ns) {
                 add_anchor(*recorder);
                 note_versions(*recorder);
-                since_anchor_ns = 0;
+                scan_blind_spots(*recorder);
+                anchor_due_ns = now_ns + kSecond_ns;
             }
+            uint64_t sample_due_ns = take_due_samples(*recorder);
+            if (sample_due_ns < wake_ns) wake_ns = sample_due_ns;
         }
-        since_anchor_ns += period_ns;
-        timespec timeout{period_ns / kSecond_ns, period_ns % kSecond_ns};
-        futex_wait(g_process.side_thread_wake, seen, timeout);
+        sleep_until(wake_ns, seen);
     }
 }
 

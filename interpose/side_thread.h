@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The recorder's own thread does everything slow: clock anchors, touching ring pages ahead of the writers,
-// the one line on stderr, versions. The rules: started only after the program's own cuInit succeeded, never
-// under an allocator's lock, never in a forked child that did not initialise CUDA itself; blocks all signals.
+// the one line on stderr, versions, samples of the devices. The rules: started only after the program's own
+// cuInit succeeded, never under an allocator's lock, never in a forked child that did not initialise CUDA
+// itself; blocks all signals.
 #pragma once
 
 namespace memsnap::recorder {

@@ -3,14 +3,16 @@
 // The library's own first and last moments in a process. The rules: at start nothing is opened, created or
 // printed, since most processes that inherit LD_PRELOAD never touch a GPU; at exit nothing is unmapped, since
 // other threads and later handlers may still free memory.
-#include <stdlib.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
 
 #include <initializer_list>
 
 #include "anchors.h"
+#include "asking.h"
+#include "blind_scan.h"
 #include "elf_lookup.h"
+#include "glibc_compat.h"
 #include "notice.h"
 #include "process.h"
 #include "settings.h"
@@ -69,9 +71,11 @@ void at_exit(int status, void*) {
     Recorder* recorder = current_recorder();
     if (g_process.exiting.exchange(1) != 0) return;
     wake_side_thread();
+    stop_asking();
     print_due_notice();
     wait_for_notice();
     if (recorder == nullptr) return;
+    scan_blind_spots(*recorder);  // what a job of less than a second loaded
     wire::Header& header = *recorder->header;
     add_anchor(*recorder);
     std::atomic_ref<int32_t>(header.exit_status).store(status, std::memory_order_release);
@@ -89,7 +93,7 @@ __attribute__((constructor)) void at_start() {
     remember_stderr();
     // Registered here and not at the first event: that may come under a lock, or in a child forked while
     // another thread held the C library's list of handlers.
-    on_exit(at_exit, nullptr);
+    at_exit_call(at_exit);
 }
 
 }  // namespace

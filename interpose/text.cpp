@@ -20,6 +20,14 @@ const char* base_name(const char* path) {
     return slash == nullptr ? path : slash + 1;
 }
 
+uint64_t fnv1a(const char* text) {
+    uint64_t hash = 0xcbf29ce484222325;
+    for (; *text != '\0'; ++text) {
+        hash = (hash ^ static_cast<unsigned char>(*text)) * 0x100000001b3;
+    }
+    return hash;
+}
+
 const char* environment(const char* name) {
     if (environ == nullptr) return nullptr;
     size_t size = strlen(name);

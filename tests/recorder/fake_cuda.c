@@ -4,6 +4,7 @@
 // virtual memory management, with handles and ranges but no memory.
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 enum {
@@ -31,6 +32,21 @@ int cuDriverGetVersion(int* version) {
 int cuCtxGetDevice(int* device) {
     if (!initialized) return kNotInitialized;
     *device = 0;
+    return kSuccess;
+}
+int cuDeviceGet(int* device, int ordinal) {
+    *device = ordinal;
+    return initialized ? kSuccess : kNotInitialized;
+}
+int cuDeviceGetUuid_v2(unsigned char* uuid, int device) {
+    for (int i = 0; i < 15; ++i) {
+        uuid[i] = (unsigned char)i;
+    }
+    uuid[15] = (unsigned char)(255 - device);
+    return kSuccess;
+}
+int cuDeviceGetPCIBusId(char* text, int length, int device) {
+    snprintf(text, (size_t)length, "0000:%02X:00.0", device + 7);
     return kSuccess;
 }
 
@@ -63,13 +79,55 @@ int cuMemGetInfo_v2(size_t* free_bytes, size_t* total) {
     *total = total_bytes;
     return kSuccess;
 }
-int cuMemAlloc_v2(uint64_t* address, size_t size) {
+int cuMemGetAddressRange_v2(uint64_t* base, size_t* size, uint64_t address) {
+    *base = address;
+    *size = 0;
+    return kSuccess;
+}
+
+// A name that no driver has yet.
+int cuMemReserveFuture(uint64_t* address, size_t size) {
     *address = size;
     return kSuccess;
 }
 
 void fake_refuse_unmap(int refuse) {
     refuse_unmap = refuse;
+}
+
+// Contexts: a primary one, and one that the program makes.
+static char primary_context, own_context;
+static void* current_context = &primary_context;
+static int refuse_destroy;
+
+int cuDevicePrimaryCtxRetain(void** context, int device) {
+    *context = &primary_context;
+    return device == 0 ? kSuccess : kInvalidValue;
+}
+int cuDevicePrimaryCtxReset_v2(int device) {
+    return device == 0 ? kSuccess : kInvalidValue;
+}
+int cuCtxCreate_v2(void** context, unsigned flags, int device) {
+    *context = current_context = &own_context;
+    return flags == 0 && device == 0 ? kSuccess : kInvalidValue;
+}
+int cuCtxDestroy_v2(void* context) {
+    if (refuse_destroy || context != &own_context) return kInvalidValue;
+    current_context = &primary_context;
+    return kSuccess;
+}
+int cuCtxGetCurrent(void** context) {
+    *context = current_context;
+    return kSuccess;
+}
+int cuMemAlloc_v2(uint64_t* address, size_t size) {
+    static uint64_t next = (uint64_t)1 << 40;
+    *address = next;
+    next += size;
+    return kSuccess;
+}
+void fake_refuse_destroy(int refuse) {
+    refuse_destroy = refuse;
 }
 
 int cuGetProcAddress_v2(const char* symbol, void** found, int version, uint64_t flags, void* status);
@@ -92,8 +150,9 @@ static const struct {
     {"cuMemRelease", 10020, (Function)cuMemRelease},
     {"cuMemRetainAllocationHandle", 11000, (Function)cuMemRetainAllocationHandle},
     {"cuMemImportFromShareableHandle", 10020, (Function)cuMemImportFromShareableHandle},
+    {"cuMemReserveFuture", 13000, (Function)cuMemReserveFuture},
     {"cuMemGetInfo", 3020, (Function)cuMemGetInfo_v2},
-    {"cuMemAlloc", 3020, (Function)cuMemAlloc_v2},
+    {"cuMemGetAddressRange", 3020, (Function)cuMemGetAddressRange_v2},
 };
 
 static void* resolve(const char* symbol, int version) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "live_table.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <memory>
@@ -17,14 +18,15 @@ namespace {
 
 struct Fixture {
     explicit Fixture(uint32_t slot_count)
-        : entries(slot_count), index(std::make_unique<std::atomic<uint64_t>[]>(slot_count)) {
-        table.open(entries.data(), index.get(), slot_count);
+        : entries(slot_count),
+          private_words(slot_count * LiveTable::kPrivateBytesPerSlot / sizeof(uint64_t)) {
+        table.open(entries.data(), private_words.data(), slot_count);
     }
     bool enter(uint64_t address, uint64_t birth, wire::Object object = wire::Object::block) {
         Event event;
         event.address = address;
         event.size = 512;
-        return table.enter(pack_birth(event, birth, object), birth);
+        return table.enter(pack_birth(event, birth, object), birth, Home::untold);
     }
     uint32_t live_count() const {
         std::vector<wire::LiveEntry> copies(entries.size());
@@ -33,7 +35,7 @@ struct Fixture {
     }
 
     std::vector<wire::LiveEntry> entries;
-    std::unique_ptr<std::atomic<uint64_t>[]> index;
+    std::vector<uint64_t> private_words;
     LiveTable table;
 };
 
@@ -57,7 +59,7 @@ TEST_CASE("An entry holds every fact of the birth, and a fitting check") {
     Fixture fixture(16);
     Event event{
         wire::Kind::ok, wire::kFlagImported, 1, 22, 0x1000, 33, 44, 0, 0, 3, wire::Op::cudaMalloc, 5, 0};
-    REQUIRE(fixture.table.enter(pack_birth(event, 66, wire::Object::device), 77));
+    REQUIRE(fixture.table.enter(pack_birth(event, 66, wire::Object::device), 77, Home::untold));
     const wire::LiveEntry& entry = fixture.table.entry(fixture.table.claim(wire::Object::device, 0x1000));
     uint64_t words[8];
     std::memcpy(words, &entry, sizeof words);
@@ -123,6 +125,54 @@ TEST_CASE("Keys whose top bits collide are told apart by the entry itself") {
     REQUIRE(fixture.enter(other, 1, wire::Object::device));
     CHECK(fixture.table.claim(wire::Object::managed, one) == LiveTable::kNoSlot);
     CHECK(fixture.table.claim(wire::Object::device, other) != LiveTable::kNoSlot);
+}
+
+TEST_CASE("What ends with a context is found by its home, blocks and contexts apart") {
+    Fixture fixture(256);
+    constexpr Home kHere{7};
+    constexpr Home kElsewhere{8};
+    auto enter = [&fixture](uint64_t address, wire::Object object, Home home) {
+        Event event;
+        event.address = address;
+        return fixture.table.enter(pack_birth(event, address, object), address, home);
+    };
+    REQUIRE(enter(0x100, wire::Object::device, kHere));
+    REQUIRE(enter(0x200, wire::Object::host, kHere));
+    REQUIRE(enter(0x300, wire::Object::device, kElsewhere));
+    REQUIRE(enter(0x400, wire::Object::vmm_handle, Home::nobody));
+    REQUIRE(enter(0x500, wire::Object::context, kHere));
+
+    uint32_t slot = 0;
+    std::vector<uint64_t> found;
+    while (fixture.table.claim_at_home(kHere, false, slot) != LiveTable::kNoSlot) {
+        found.push_back(fixture.table.entry(slot).address);
+        CHECK(fixture.table.home(slot) == kHere);
+        fixture.table.retire(slot, 0x900);
+    }
+    std::sort(found.begin(), found.end());
+    CHECK(found == std::vector<uint64_t>{0x100, 0x200});
+    slot = 0;
+    REQUIRE(fixture.table.claim_at_home(kHere, true, slot) != LiveTable::kNoSlot);
+    CHECK(fixture.table.entry(slot).address == 0x500);
+    fixture.table.retire(slot, 0x901);
+    CHECK(fixture.live_count() == 2);
+}
+
+TEST_CASE("A block in a slot whose last object had a home is not taken for that home's") {
+    Fixture fixture(LiveTable::kSlotsPerBucket);
+    constexpr Home kHome{7};
+    Event event;
+    for (uint64_t address = 1; address <= LiveTable::kSlotsPerBucket; ++address) {
+        event.address = address << 12;
+        REQUIRE(fixture.table.enter(pack_birth(event, address, wire::Object::device), address, kHome));
+    }
+    for (uint32_t slot = 0; fixture.table.claim_at_home(kHome, false, slot) != LiveTable::kNoSlot;) {
+        fixture.table.retire(slot, 0x900);
+    }
+    REQUIRE(fixture.enter(0x1000, 0x901));
+    uint32_t slot = 0;
+    CHECK(fixture.table.claim_at_home(kHome, false, slot) == LiveTable::kNoSlot);
+    CHECK(fixture.table.claim(wire::Object::block, 0x1000) != LiveTable::kNoSlot);
 }
 
 TEST_CASE("Slots reserved as unused are taken by nobody else") {

@@ -22,6 +22,7 @@
 #include <thread>
 #include <vector>
 
+#include "program_driver.h"
 #include "program_fakes.h"
 
 namespace {
@@ -300,60 +301,24 @@ void two_runtimes(long) {
     std::printf("%d\n", call_plugin(std::getenv("PLUGIN_13"), 2 << 20));
 }
 
-void driver(long) {
-    void* library = dlopen(std::getenv("FAKE_CUDA"), RTLD_NOW | RTLD_LOCAL);
-    using Resolve = int(const char*, void**, int, uint64_t, void*);
-    auto* resolve = reinterpret_cast<Resolve*>(dlsym(library, "cuGetProcAddress_v2"));
-    auto entry = [resolve](const char* name, int version) {
-        void* found = nullptr;
-        int status = -1;
-        int result = resolve(name, &found, version, 0, &status);
-        std::printf("%s %d %d\n", name, result, status);
-        return found;
-    };
-    auto find = [&entry]<typename F>(const char* name, F*) {
-        return reinterpret_cast<F*>(entry(name, 13000));
-    };
-    auto* init = find("cuInit", static_cast<int (*)(unsigned)>(nullptr));
-    auto* create =
-        find("cuMemCreate", static_cast<int (*)(uint64_t*, size_t, const void*, uint64_t)>(nullptr));
-    auto* map = find("cuMemMap", static_cast<int (*)(uint64_t, size_t, size_t, uint64_t, uint64_t)>(nullptr));
-    auto* unmap = find("cuMemUnmap", static_cast<int (*)(uint64_t, size_t)>(nullptr));
-    auto* release = find("cuMemRelease", static_cast<int (*)(uint64_t)>(nullptr));
-    auto* retain = find("cuMemRetainAllocationHandle", static_cast<int (*)(uint64_t*, void*)>(nullptr));
-    auto* version = find("cuDriverGetVersion", static_cast<int (*)(int*)>(nullptr));
-    entry("cuNoSuchFunction", 13000);
-    // The pointer that the resolver gives for itself must be a wrapper too, and unknown ones the driver's
-    // own.
-    auto* again = reinterpret_cast<Resolve*>(entry("cuGetProcAddress", 12000));
-    std::printf("same resolver %d\n", again == resolve);
-    std::printf("unhooked is the driver's %d\n",
-                entry("cuMemAlloc", 3020) == dlsym(library, "cuMemAlloc_v2"));
-
-    init(0);
-    int driver_version = 0;
-    version(&driver_version);
-    const int properties[8] = {1, 0, 1, 0, 0, 0, 0, 0};  // pinned memory on device 0
-    const size_t granule = 2 * kMebibyte;
-    uint64_t first = 0;
-    uint64_t second = 0;
-    create(&first, granule, properties, 0);
-    create(&second, granule, properties, 0);
-    map(0x10000000, granule, 0, first, 0);
-    map(0x10000000 + granule, granule, 0, second, 0);
-    uint64_t reference = 0;
-    retain(&reference, reinterpret_cast<void*>(uintptr_t{0x10000000}));
-    auto* refuse = reinterpret_cast<void (*)(int)>(dlsym(library, "fake_refuse_unmap"));
-    refuse(1);
-    unmap(0x10000000, 2 * granule);
-    refuse(0);
-    unmap(0x10000000, 2 * granule);
-    release(first);
-    release(reference);
-    uint64_t refused = 0;
-    create(&refused, 4096 * kMebibyte, properties, 0);
-    // The side thread has had its second to note versions when this is asked for.
-    if (std::getenv("LINGER") != nullptr) std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+// Allocations and calls on many threads, until NVML was asked about the device often enough.
+void sampled(long queries) {
+    void* driver = dlopen(std::getenv("FAKE_CUDA"), RTLD_NOW | RTLD_LOCAL);
+    reinterpret_cast<int (*)(unsigned)>(dlsym(driver, "cuInit"))(0);
+    void* nvml = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
+    auto* asked = reinterpret_cast<unsigned long (*)()>(dlsym(nvml, "fake_nvml_query_count"));
+    std::thread caller([asked, queries] {
+        while (asked() < static_cast<unsigned long>(queries)) {
+            void* pointer = nullptr;
+            cudaMalloc(&pointer, 4 * kMebibyte);
+            cudaFree(pointer);
+            std::this_thread::yield();
+        }
+    });
+    while (asked() < static_cast<unsigned long>(queries)) {
+        churn(8000);
+    }
+    caller.join();
 }
 
 // Prints whether lookups that must not see the recorder see it.
@@ -395,6 +360,13 @@ void step_out_of_memory(long) {
     raise(SIGSTOP);
 }
 
+void step_contexts(long) {
+    contexts(1);  // everything is looked up already
+    raise(SIGSTOP);
+    contexts(3);
+    raise(SIGSTOP);
+}
+
 // The slots written to hold records of the previous lap; the freed block is older than the ring.
 void step_lapped(long) {
     void* old = g_allocator.allocate(4096);
@@ -431,11 +403,14 @@ int main(int argc, char** argv) {
         {"busy", busy},
         {"two_runtimes", two_runtimes},
         {"driver", driver},
+        {"contexts", contexts},
+        {"sampled", sampled},
         {"lookups", lookups},
         {"missing_original", missing_original},
         {"step_first_event", step_first_event},
         {"step_hooks", step_hooks},
         {"step_oom", step_out_of_memory},
+        {"step_contexts", step_contexts},
         {"step_lapped", step_lapped},
     };
     auto scenario = argc > 1 ? kScenarios.find(argv[1]) : kScenarios.end();

@@ -40,7 +40,8 @@ std::string header_json(const wire::Header& header) {
         R"("job_key_source":{},"torch_version":{},"cudart_version":{},"driver_version":{},"clock_source":{},"config_flags":{},)"
         R"("head":{},"exit_mark":{},"exit_status":{},"trouble":{},"failure_count":{},"library_count":{},"thread_count":{},)"
         R"("incomplete_from":{},"lost":{},"lapped":{},"reentrant":{},"table_full":{},"keyframes_skipped":{},)"
-        R"("blind":{},"originals_missing":{},"unknown_frees":{},"device_unknown":{},"threads_unlisted":{}}})",
+        R"("sidecar":{},"names_dropped":{},"blind":{},"originals_missing":{},"unknown_frees":{},"device_unknown":{},"threads_unlisted":{},)"
+        R"("samples_failed":{},"sampling":{},"sample_period_ms":{}}})",
         header.file_bytes, header.pid, header.parent_pid, header.rank, header.local_rank, header.world_size,
         header.process_start_ticks, header.job_key, static_cast<int>(header.job_key_source),
         header.torch_version, header.cudart_version, header.driver_version,
@@ -48,8 +49,10 @@ std::string header_json(const wire::Header& header) {
         header.exit_status, static_cast<int>(header.trouble), header.failure_count, header.library_count,
         header.thread_count, header.incomplete_from, header.counters.lost, header.counters.lapped,
         header.counters.reentrant, header.counters.table_full, header.counters.keyframes_skipped,
-        header.counters.blind, header.counters.originals_missing, header.counters.unknown_frees,
-        header.counters.device_unknown, header.counters.threads_unlisted);
+        static_cast<int>(header.sidecar), header.counters.names_dropped, header.counters.blind,
+        header.counters.originals_missing, header.counters.unknown_frees, header.counters.device_unknown,
+        header.counters.threads_unlisted, header.counters.samples_failed, static_cast<int>(header.sampling),
+        header.sample_period_ms);
 }
 
 template <typename Range, typename Print>
@@ -76,11 +79,13 @@ std::string keyframe_json(const RingView& ring, uint32_t slot) {
         list_json(std::vector<wire::Record>(last, last + found->ring_count), record_json));
 }
 
+std::string copy_json(const wire::Record& copy) {
+    return copy.seq == 0 ? std::string("null") : record_json(copy);
+}
+
 std::string pinned_json(const wire::PinnedDevice& pinned) {
     const auto* records = reinterpret_cast<const wire::Record*>(&pinned);
-    return list_json(std::vector<wire::Record>(records, records + 17), [](const wire::Record& one) {
-        return one.seq == 0 ? std::string("null") : record_json(one);
-    });
+    return list_json(std::vector<wire::Record>(records, records + 17), copy_json);
 }
 
 }  // namespace
@@ -111,9 +116,14 @@ int main(int argc, char** argv) {
     fmt::print("\"roles\":{},\n", list_json(libraries, [&ring](uint32_t index) {
                    return fmt::format("{}", static_cast<int>(ring.library(index).role));
                }));
+    fmt::print("\"entry_points\":{},\n", list_json(libraries, [&ring](uint32_t index) {
+                   return fmt::format("{}", ring.library(index).entry_point_count);
+               }));
     fmt::print("\"keyframes\":{},\n",
                list_json(slots, [&ring](uint32_t slot) { return keyframe_json(ring, slot); }));
     fmt::print("\"pinned\":{},\n", pinned_json(ring.pinned(0)));
+    fmt::print("\"sample_count\":{},\n\"samples\":{},\n", ring.pinned(0).sample_count,
+               list_json(ring.pinned(0).samples, copy_json));
     fmt::print("\"records\":{}}}\n", list_json(ring.records(), record_json));
     return 0;
 }

@@ -139,6 +139,17 @@ TEST_CASE("Unusable settings fall back to the defaults") {
     CHECK(read_settings().ring_bytes == uint64_t{3} << 20);
 }
 
+TEST_CASE("The time between samples is a number from 10 on, 0 for none, or the default") {
+    CHECK(sample_period_ms() == 1000);
+    const std::map<std::string, uint32_t> periods = {
+        {"0", 0},           {"10", 10}, {"250", 250}, {"86400000", 86400000}, {"9", 1000},
+        {"86400001", 1000}, {"", 1000}, {"-1", 1000}, {"1s", 1000},           {"99999999999999999999", 1000}};
+    for (const auto& [text, period] : periods) {
+        Environment environment({{"MEMSNAP_SAMPLE_MS", text}});
+        CHECK(sample_period_ms() == period);
+    }
+}
+
 TEST_CASE("PyTorch's version file tells both versions") {
     uint32_t torch = 1;
     uint32_t cudart = 1;

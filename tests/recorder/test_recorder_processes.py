@@ -69,6 +69,13 @@ def test_switched_off_it_records_nothing(record):
     assert run.rings() == []
 
 
+def test_a_process_with_more_rights_than_its_user_is_not_recorded(record):
+    run = record("oom", preload=f"{LIBRARY} {BUILD}/libsecure_process.so")
+    assert run.done.stdout.startswith("done")
+    assert run.done.stderr == ""
+    assert list(run.folder.iterdir()) == []
+
+
 @pytest.mark.parametrize("scenario", ["fork", "raw_fork"])
 def test_a_child_starts_its_own_file_and_leaves_its_parents_alone(record, scenario):
     run = record(scenario)
@@ -173,15 +180,15 @@ def test_killed_at_any_instant_it_loses_at_most_the_records_in_flight(tmp_path, 
 
 @pytest.mark.parametrize(
     ("scenario", "every_step", "stride", "states"),
-    [("step_first_event", 2000, 7, 8), ("step_hooks", 50000, 7, 200), ("step_oom", 20000, 97, 80), ("step_lapped", 50000, 7, 30)],
+    [("step_first_event", 2000, 7, 8), ("step_hooks", 50000, 7, 200), ("step_oom", 20000, 97, 80), ("step_contexts", 20000, 31, 100),
+     ("step_lapped", 50000, 7, 30)],
 )
 def test_after_every_instruction_of_every_hook_the_file_is_whole(tmp_path, scenario, every_step, stride, states):
     done = subprocess.run(
         [BUILD / "step_kill", tmp_path, str(every_step), str(stride), BUILD / "program", scenario],
         cwd=tmp_path,
-        env=clean_environment(LD_PRELOAD=LIBRARY, MEMSNAP_RING_MB=1, MEMSNAP_TABLE_ENTRIES=64, MEMSNAP_QUIET=1)
-        if scenario != "step_lapped"
-        else clean_environment(LD_PRELOAD=LIBRARY, MEMSNAP_RING_MB=1, MEMSNAP_TABLE_ENTRIES=4096, MEMSNAP_QUIET=1),
+        env=clean_environment(LD_PRELOAD=LIBRARY, MEMSNAP_RING_MB=1, MEMSNAP_TABLE_ENTRIES=4096 if scenario == "step_lapped" else 64,
+                              MEMSNAP_QUIET=1, FAKE_CUDA=BUILD / "libfake_cuda.so"),
         capture_output=True,
         text=True,
         timeout=120,

@@ -3,9 +3,10 @@
 
 import pytest
 
-from recorded import (BIRTH, BIRTH_FOLLOWS, BLIND, BLOCK_ALLOC, BLOCK_FREE, BLOCK_OOM, BUILD, CU_MEM_CREATE, CU_MEM_MAP, CU_MEM_RELEASE,
-                      CU_MEM_RETAIN, CU_MEM_UNMAP, CUDA_FREE, CUDA_MALLOC, FAIL, FREE, FREE_FAIL, FROM_TORCH, KEYFRAME,
-                      MEM_INFO, NO_TICKET, OK, OPERATION, TOTALS, TRY, kinds, records_of)
+from recorded import (BIRTH, BIRTH_FOLLOWS, BLIND, BLOCK_ALLOC, BLOCK_FREE, BLOCK_OOM, BUILD, CUDA_FREE, CUDA_MALLOC,
+                      CU_CTX_CREATE, CU_CTX_DESTROY, CU_CTX_RESET, CU_CTX_RETAIN, CU_MEM_ALLOC, CU_MEM_CREATE, CU_MEM_MAP,
+                      CU_MEM_RELEASE, CU_MEM_RETAIN, CU_MEM_UNMAP, FAIL, FREE, FREE_FAIL, FROM_TORCH, KEYFRAME, MEM_INFO,
+                      NO_TICKET, OK, OPERATION, TOTALS, TRY, kinds, records_of)
 
 MEBIBYTE = 1 << 20
 
@@ -53,7 +54,7 @@ def test_block_totals_are_the_allocators_own_and_observations_carry_the_last_one
 def test_every_call_of_the_runtime_family_pairs_birth_and_free(record):
     run = record("family")
     ring = run.ring()
-    assert len(records_of(ring, OK)) == 7
+    assert len(records_of(ring, OK)) == 6
     assert [one["size"] for one in records_of(ring, FREE)][:4] == [8192, 4096, 8192, 16384]
     assert ring["gap_count"] == 0
 
@@ -216,3 +217,28 @@ def test_the_side_thread_notes_the_drivers_version_and_leaves_the_record_as_it_w
     ring = run.ring()
     assert ring["header"]["driver_version"] == 13000
     assert ring["header"]["device_unknown"] == 0
+
+
+def ends_of(ring, op):
+    return [one["link"] for one in records_of(ring, FREE, op)]
+
+
+def test_a_context_ends_with_what_was_made_in_it_and_a_refusal_leaves_all_live(record):
+    run = record("contexts", 3, FAKE_CUDA=BUILD / "libfake_cuda.so")
+    ring = run.ring()
+    (primary,) = records_of(ring, OK, CU_CTX_RETAIN)
+    (own,) = records_of(ring, OK, CU_CTX_CREATE)
+    first, *made = [one["ticket"] for one in records_of(ring, OK, CU_MEM_ALLOC)]
+    ended = ends_of(ring, CU_CTX_DESTROY)
+    assert sorted(ended[:3]) == sorted(ended[4:7]) == made and ended[3] == ended[7] == own["ticket"]
+    assert [one["link"] for one in records_of(ring, FREE_FAIL, CU_CTX_DESTROY)] == ended[:4]
+    assert ends_of(ring, CU_CTX_RESET) == [first, primary["ticket"]]
+    assert ring["live"] == [] and ring["header"]["incomplete_from"] == 0
+
+
+def test_a_refusal_that_ended_more_than_can_be_entered_again_is_declared(record):
+    run = record("contexts", 70, FAKE_CUDA=BUILD / "libfake_cuda.so")
+    (ring,) = run.rings()
+    assert len(records_of(ring, FREE_FAIL, CU_CTX_DESTROY)) == 64
+    assert ring["header"]["incomplete_from"] > 0
+    assert run.done.returncode == 0
