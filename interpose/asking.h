@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// When the side thread may be inside the driver's libraries. The rule: exit and fork wait for it, a bounded
-// time. At exit those libraries tear themselves down, and a call that is still running could crash; in a
-// forked child their locks would stay held by a thread that is gone.
+// When the side thread may be inside the driver's libraries or the dynamic linker. The rule: exit and fork
+// wait for it, a bounded time. At exit those libraries tear themselves down, and a call that is still running
+// could crash; in a forked child their locks, and the linker's, would stay held by a thread that is gone.
 #pragma once
 
 namespace memsnap::recorder {
@@ -11,7 +11,7 @@ namespace memsnap::recorder {
 bool begin_asking();
 void end_asking();
 
-// Before the libraries are loaded: from now on fork waits.
+// Before the side thread starts: from now on fork waits.
 void let_fork_wait();
 // After they were used: their own exit handlers, registered meanwhile, run after ours.
 void let_exit_wait();

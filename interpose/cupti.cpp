@@ -181,7 +181,6 @@ void tend_cupti() {
         g_process.cupti_tried = true;
         return;
     }
-    if (!running) let_fork_wait();
     if (!begin_asking()) return;
     if (running) {
         flush(0);

@@ -74,7 +74,6 @@ nvml::Device find_card(int device) {
 void look_for(Recorder& recorder, int device, Target& target) {
     target.looked_for = true;
     if (g_sampler.sampling == wire::Sampling::unknown) {
-        let_fork_wait();
         g_sampler.sampling = nvml::open();
         say_sampling(recorder, g_sampler.sampling);
     }

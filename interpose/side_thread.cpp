@@ -6,6 +6,7 @@
 #include <sys/prctl.h>
 
 #include "anchors.h"
+#include "asking.h"
 #include "blind_scan.h"
 #include "cupti.h"
 #include "elf_lookup.h"
@@ -44,6 +45,15 @@ bool in_first_lap(const Recorder& recorder) {
     return recorder.prepared_bytes < recorder.ring.slot_count() * sizeof(wire::Record);
 }
 
+// Under the dynamic linker's lock, which must not be held while the program forks: left out then, and done a
+// second later.
+void look_at_loaded_objects(Recorder& recorder) {
+    if (!begin_asking()) return;
+    note_versions(recorder);
+    scan_blind_spots(recorder);
+    end_asking();
+}
+
 void sleep_until(uint64_t wake_ns, uint32_t seen) {
     uint64_t now_ns = read_monotonic_ns();
     if (now_ns >= wake_ns) return;
@@ -71,8 +81,7 @@ void* run(void*) {
             last_head = head;
             if (now_ns >= anchor_due_ns) {
                 add_anchor(*recorder);
-                note_versions(*recorder);
-                scan_blind_spots(*recorder);
+                look_at_loaded_objects(*recorder);
                 anchor_due_ns = now_ns + kSecond_ns;
             }
             uint64_t sample_due_ns = take_due_samples(*recorder);
@@ -91,6 +100,7 @@ void start_side_thread() {
     auto* create = reinterpret_cast<Create*>(find_symbol("pthread_create"));
     auto* detach = reinterpret_cast<Detach*>(find_symbol("pthread_detach"));
     if (create == nullptr || detach == nullptr) return;
+    let_fork_wait();
     // The thread inherits the mask: the program's signals stay the business of its own threads.
     sigset_t all;
     sigset_t before;

@@ -99,6 +99,12 @@ def test_a_child_that_only_frees_makes_no_file(record):
     assert ring["header"]["exit_mark"] == len(ring["records"]) + 1
 
 
+def test_a_child_is_never_forked_while_the_side_thread_holds_the_dynamic_linkers_lock(record):
+    preload = f"{BUILD / 'libslow_linker.so'} {LIBRARY}"
+    run = record(command=[BUILD / "forks_and_loads"], preload=preload, FAKE_CUDA=BUILD / "libfake_cuda.so", MEMSNAP_SAMPLE_MS=0)
+    assert run.done.returncode == 0
+
+
 def test_exec_leaves_a_whole_file_and_the_new_program_starts_another(record):
     run = record("exec")
     before, after = run.rings()
