@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "elf_lookup.h"
+#include "glibc_compat.h"
 #include "process.h"
 
 namespace memsnap::recorder {
@@ -16,7 +17,7 @@ constexpr uint32_t kForking = 4;
 
 // Both survive fork, as the handlers do.
 bool g_fork_waits = false;
-bool g_exit_waits = false;
+uint32_t g_exit_waits = 0;
 
 void wait_until_not_asking() {
     constexpr int kTries = 1000;
@@ -28,7 +29,9 @@ void wait_until_not_asking() {
 
 void before_fork() {
     g_process.asking.fetch_add(kForking);
-    wait_until_not_asking();
+    // A library that starts may fork a helper from the side thread itself.
+    if (current_thread_id() != g_process.side_thread_tid.load(std::memory_order_relaxed))
+        wait_until_not_asking();
 }
 
 void after_fork_in_parent() {
@@ -56,8 +59,9 @@ void let_fork_wait() {
 }
 
 void let_exit_wait() {
-    if (g_exit_waits) return;
-    g_exit_waits = true;
+    constexpr uint32_t kOnceBeforeAndOnceAfter = 2;
+    if (g_exit_waits == kOnceBeforeAndOnceAfter) return;
+    ++g_exit_waits;
     atexit(stop_asking);
 }
 

@@ -13,7 +13,8 @@ void end_asking();
 
 // Before the side thread starts: from now on fork waits.
 void let_fork_wait();
-// After they were used: their own exit handlers, registered meanwhile, run after ours.
+// Before the libraries are loaded, and again after: the exit handlers that they register meanwhile then run
+// after ours. From the third time on it does nothing.
 void let_exit_wait();
 
 // At exit: nothing is asked any more.

@@ -74,6 +74,7 @@ bool claim(CallerLibrary& library, const LoadedObject& object) {
 
 // The id is claimed first, lest two threads enter one text twice.
 void name_library(Recorder& recorder, uint32_t index) {
+    if (g_callers[index].end.load(std::memory_order_acquire) == 0) return;  // being described just now
     std::atomic_ref<uint64_t> id(recorder.libraries[index].name);
     uint64_t unnamed = 0;
     if (recorder.names == nullptr || !id.compare_exchange_strong(unnamed, index)) return;

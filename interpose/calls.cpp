@@ -19,6 +19,7 @@ bool is_captured(const Call& call) {
 
 bool is_device_request(const Call& call) {
     if (call.act != Act::allocate || is_captured(call)) return false;
+    if (call.device_source == DeviceSource::no_device) return false;  // physical memory of the host
     switch (call.objects[0]) {
         case wire::Object::device:
         case wire::Object::managed:

@@ -177,10 +177,6 @@ void tend_cupti() {
     if (now_ns - g_process.cupti_tended_ns < kFlushPeriod_ns) return;
     bool running = g_running_in.load(std::memory_order_relaxed) == getpid();
     if (!running && g_process.cupti_tried) return;
-    if (!running && !cupti_wanted()) {
-        g_process.cupti_tried = true;
-        return;
-    }
     if (!begin_asking()) return;
     if (running) {
         flush(0);

@@ -31,7 +31,11 @@ int begun(int result) {
 
 // Refused for any other reason the capture goes on.
 int ended(int result) {
-    if (result == 0 || result == kCaptureInvalidated) g_capture_count.fetch_sub(1, std::memory_order_release);
+    if (result != 0 && result != kCaptureInvalidated) return result;
+    // Never below 0: the capture may have begun past the hooks, and the next one would not be seen.
+    int32_t count = g_capture_count.load(std::memory_order_relaxed);
+    while (count > 0 && !g_capture_count.compare_exchange_weak(count, count - 1, std::memory_order_release)) {
+    }
     return result;
 }
 

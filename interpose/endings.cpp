@@ -127,6 +127,9 @@ Ending end_green_context(wire::Op op, const void* context) {
 }
 
 void begin_ending(const Ending& ending, uint16_t library, PendingCall& pending, EndedObjects& ended) {
+    // Without a current device the runtime knows which one, and asks the driver for it: that call is the
+    // fact.
+    if (ending.ends == Ends::primary && ending.call.device == kDeviceUnknown) return;
     EventScope scope(Start::never);
     if (!prepare_call(ending.call, library, pending, scope.recorder())) return;
     switch (ending.ends) {
@@ -135,10 +138,7 @@ void begin_ending(const Ending& ending, uint16_t library, PendingCall& pending, 
         case Ends::own_context:
             return end_own(ending.call, pending, ended);
         case Ends::primary:
-            // Without a device nothing is known to be at home there: primary_home says nobody.
-            if (ending.call.device != kDeviceUnknown)
-                end_home(ending.call, pending, ended, primary_home(ending.call.device));
-            return;
+            return end_home(ending.call, pending, ended, primary_home(ending.call.device));
         case Ends::one_reference:
         case Ends::green_context:
             return;

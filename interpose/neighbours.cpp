@@ -42,8 +42,9 @@ bool shares_our_job(const wire::Header& header, uint32_t pid) {
 const Holder* find_ourselves(const wire::Header& header, const Holders& holders, uint64_t reserved_bytes) {
     for (const Holder& holder : holders) {
         if (!is_this_process(holder.pid)) continue;
-        bool believable = holder.bytes != 0 &&
-                          (header.pid_namespace == kFirstPidNamespace || holder.bytes >= reserved_bytes);
+        bool of_the_machine = header.pid_namespace == kFirstPidNamespace;
+        bool believable =
+            holder.bytes != 0 && (of_the_machine || (reserved_bytes != 0 && holder.bytes >= reserved_bytes));
         return !holder.told || believable ? &holder : nullptr;
     }
     return nullptr;

@@ -74,6 +74,7 @@ struct Process {
     std::atomic<Phase> phase;
     std::atomic<uint64_t> lost_count;  // events nobody could write
     std::atomic<uint32_t> side_thread_started;
+    std::atomic<uint32_t> side_thread_tid;
     std::atomic<uint32_t> side_thread_wake;  // a futex: changed whenever the side thread has something to do
     std::atomic<uint32_t> notice_state;      // see notice.h
     std::atomic<uint32_t> exiting;

@@ -64,6 +64,7 @@ void sleep_until(uint64_t wake_ns, uint32_t seen) {
 
 void* run(void*) {
     prctl(PR_SET_NAME, "memsnap");
+    g_process.side_thread_tid.store(current_thread_id(), std::memory_order_relaxed);
     uint64_t last_head = 0;
     uint64_t anchor_due_ns = 0;
     reset_sampler();
@@ -101,6 +102,9 @@ void start_side_thread() {
     auto* detach = reinterpret_cast<Detach*>(find_symbol("pthread_detach"));
     if (create == nullptr || detach == nullptr) return;
     let_fork_wait();
+    let_exit_wait();
+    // Here on the program's thread: on ours the environment may change while it is read.
+    if (!cupti_wanted()) g_process.cupti_tried = true;
     // The thread inherits the mask: the program's signals stay the business of its own threads.
     sigset_t all;
     sigset_t before;
