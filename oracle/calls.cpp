@@ -32,7 +32,7 @@ constexpr auto kCalls = std::to_array<Call>({
     {13, "cudaIpcOpenMemHandle", kImport},
     {14, "cudaImportExternalMemory", kImport},
     {15, "cudaExternalMemoryGetMappedBuffer", kImport},
-    {16, "cudaExternalMemoryGetMappedMipmappedArray", kImport},
+    {16, "cudaExternalMemoryGetMappedMipmappedArray", kArray},
     {17, "cudaMemPoolCreate", kPool},
     {18, "cudaMemPoolImportFromShareableHandle", kPool},
     {19, "cudaMemPoolImportPointer", kImport},
@@ -49,7 +49,7 @@ constexpr auto kCalls = std::to_array<Call>({
     {41, "cudaMemPoolTrimTo"},
     {42, "cudaGraphAddMemFreeNode", kNoClass, kGraphNode},
     {43, "cudaDeviceGraphMemTrim"},
-    {44, "cudaDeviceReset"},
+    {44, "cudaDeviceReset", kNoClass, kContext},
     {48, "cudaIpcGetMemHandle"},
     {49, "cudaMemPoolSetAttribute"},
     {50, "cudaMemPoolExportToShareableHandle"},
@@ -71,11 +71,11 @@ constexpr auto kCalls = std::to_array<Call>({
     {kCallMemCreate, "cuMemCreate", kHandle},
     {kCallMemMap, "cuMemMap", kMapping},
     {110, "cuMemRetainAllocationHandle", kHandle},
-    {111, "cuMemImportFromShareableHandle", kHandle},
+    {kCallMemImport, "cuMemImportFromShareableHandle", kHandle},
     {112, "cuIpcOpenMemHandle", kImport},
     {113, "cuImportExternalMemory", kImport},
     {114, "cuExternalMemoryGetMappedBuffer", kImport},
-    {115, "cuExternalMemoryGetMappedMipmappedArray", kImport},
+    {115, "cuExternalMemoryGetMappedMipmappedArray", kArray},
     {116, "cuMemPoolCreate", kPool},
     {117, "cuMemPoolImportFromShareableHandle", kPool},
     {118, "cuMemPoolImportPointer", kImport},
@@ -105,7 +105,7 @@ constexpr auto kCalls = std::to_array<Call>({
     {175, "cuDeviceGraphMemTrim"},
     {176, "cuCtxDestroy", kNoClass, kContext},
     {177, "cuDevicePrimaryCtxRelease", kNoClass, kContext},
-    {178, "cuDevicePrimaryCtxReset"},
+    {178, "cuDevicePrimaryCtxReset", kNoClass, kContext},
     {179, "cuGreenCtxDestroy", kNoClass, kContext},
     {192, "cuMemSetAccess"},
     {193, "cuIpcGetMemHandle"},
@@ -131,11 +131,16 @@ const Call* find(u8 call) {
     return kIndex[call] == 0 ? nullptr : &kCalls[kIndex[call] - 1U];
 }
 
+bool lives_in_context(Class object) {
+    return object == kDevice || object == kManaged || object == kHost || object == kArray ||
+           object == kImport;
+}
+
 }  // namespace
 
 bool kind_is_known(u8 kind) {
     return (kind >= 1 && kind <= 4) || (kind >= 16 && kind <= 23) || (kind >= 32 && kind <= 34) ||
-           (kind >= 48 && kind <= 54) || (kind >= 64 && kind <= 71) || (kind >= 80 && kind <= 82);
+           (kind >= 48 && kind <= 54) || (kind >= 64 && kind <= 71) || (kind >= 80 && kind <= 83);
 }
 
 std::optional<std::string_view> call_name(u8 call) {
@@ -157,6 +162,8 @@ bool may_free(u8 call, Class object) {
     auto own = frees(call);
     if (own == kDevice)
         return object == kDevice || object == kManaged || object == kAsync || object == kImport;
+    if (own == kHandle) return object == kHandle || object == kMulticast;
+    if (own == kContext) return lives_in_context(object) || object == kContext;
     return own != kNoClass && own == object;
 }
 

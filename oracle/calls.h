@@ -45,6 +45,7 @@ enum Kind : u8 {
     kKeyframe = 80,
     kInitial = 81,
     kInitialSegment = 82,
+    kCuptiMemory = 83,
 };
 
 enum Flag : u8 {
@@ -77,7 +78,9 @@ enum Class : u8 {
 
 inline constexpr u8 kCallMemCreate = 108;
 inline constexpr u8 kCallMemMap = 109;
+inline constexpr u8 kCallMemImport = 111;
 inline constexpr u16 kOutOfMemory = 2;
+inline constexpr u16 kOfThisJob = 1;  ///< code of a neighbour
 
 bool kind_is_known(u8 kind);
 /// The call's name, none for an unknown number; call 0 is `none`.
@@ -86,7 +89,9 @@ std::optional<std::string_view> call_name(u8 call);
 Class allocates(u8 call);
 /// The class of what a call frees, kNoClass for one that frees nothing.
 Class frees(u8 call);
-/// cudaFree and cuMemFree also take back managed and stream-ordered memory and mapped buffers.
+/// What a free may end whose birth is not known: cudaFree and cuMemFree also take back managed and
+/// stream-ordered memory and mapped buffers, cuMemRelease also multicast objects; a call that ends a context
+/// also ends what was made in it.
 bool may_free(u8 call, Class object);
 /// Classes whose allocation takes memory of the device.
 bool takes_device_memory(Class object);

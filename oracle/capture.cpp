@@ -43,6 +43,26 @@ Json::Array declared_losses(const File& file) {
     return losses;
 }
 
+// How many `blind` records of each code the window holds.
+Json::Object blind_records(const File& file) {
+    constexpr std::array<std::string_view, 5> kReasons{"deepbind", "dlmopen", "unknown_entry_point",
+                                                       "resolver_bypassed", "original_missing"};
+    std::array<u64, kReasons.size()> counts{};
+    for (const auto& event : file.events) {
+        bool known = event.kind == kBlind && event.code >= 1 && event.code <= kReasons.size();
+        if (known) ++counts[event.code - 1U];
+    }
+    Json::Object blind;
+    for (std::size_t i = 0; i < kReasons.size(); ++i)
+        blind.emplace(kReasons[i], counts[i]);
+    return blind;
+}
+
+std::string_view sampling_word(u32 sampling) {
+    constexpr std::array<std::string_view, 5> kWords{"unknown", "nvml", "off", "nvml_missing", "nvml_failed"};
+    return kWords[sampling < kWords.size() ? sampling : 0];
+}
+
 std::string arm_word(u32 state) {
     return state == 0 ? "recording" : state == 1 ? "cold" : "standby";
 }
@@ -68,6 +88,10 @@ Json capture_of(const Case& c) {
         {"lapped_count", header.counters[kLapped]},
         {"blind_count", header.counters[kBlindCalls]},
         {"table_full_count", header.counters[kTableFull]},
+        {"unknown_free_count", header.counters[kUnknownFrees]},
+        {"samples_failed_count", header.counters[kSamplesFailed]},
+        {"sampling", sampling_word(header.sampling)},
+        {"blind", blind_records(file)},
         {"boundary_stride", header.boundary_stride},
         {"start_mode", header.start_mode == 0 ? "from_birth" : "late"},
         {"arm_state", arm_word(header.arm_state)},

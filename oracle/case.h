@@ -19,6 +19,7 @@ struct Incident {
     Growth growth;
     Question question;
     Decision decision;
+    Sums::Peak peak;  ///< of active bytes by the failing instant
 };
 
 struct Case {
@@ -51,7 +52,10 @@ Json times_of(const Case& c);
 void add_ledgers(const Incident& incident, Json::Object& evidence);
 void add_blocks(const Incident& incident, Dictionary& dictionary, Json::Object& evidence);
 void add_history(const Incident& incident, Json::Object& evidence);
+void add_holders(const Case& c, Dictionary& dictionary, Json::Object& evidence);
 Json shapes_of(const Case& c, const std::optional<int>& only);
+/// The devices that have a shape.
+std::vector<int> devices_with_shapes(const Case& c, const std::optional<int>& only);
 std::string_view basis_name(Basis basis);
 std::string_view victim_name(Victim victim);
 

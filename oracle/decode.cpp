@@ -17,6 +17,7 @@ Expected<void> read_ring(Bytes bytes, std::optional<u64> head_after, File& file)
 
     bool exited = file.header.exit_mark != 0;
     std::vector<Event> accepted;
+    accepted.reserve(n);
     for (u64 slot = 0; slot < n; ++slot) {
         u64 offset = area.offset + slot * kRecordBytes;
         auto record = bytes.subspan(offset, kRecordBytes);
@@ -43,8 +44,11 @@ Expected<void> read_ring(Bytes bytes, std::optional<u64> head_after, File& file)
         if (!known && event.ticket >= file.begin) ++file.unknown_kind_count;
         return !known;
     });
-    std::sort(accepted.begin(), accepted.end(),
-              [](const Event& a, const Event& b) { return a.ticket < b.ticket; });
+    // What is left spans less than a lap, so slots hold it in the order of tickets, but for where it begins.
+    std::rotate(accepted.begin(),
+                std::min_element(accepted.begin(), accepted.end(),
+                                 [](const Event& a, const Event& b) { return a.ticket < b.ticket; }),
+                accepted.end());
     u64 expected = file.begin;
     for (const auto& event : accepted) {
         if (event.ticket < file.begin) {

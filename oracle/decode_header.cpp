@@ -93,6 +93,7 @@ Expected<Header> decode_header(Bytes bytes) {
     header.thread_count = integer32(bytes, 740);
     header.boundary_stride = integer32(bytes, 744);
     header.boundary_count = integer32(bytes, 748);
+    header.sampling = integer32(bytes, 752);
     if (auto checked = check_areas(header, file_bytes); !checked) return std::unexpected(checked.error());
     if (header.library_count > header.areas[kLibraries].entry_count)
         return corrupt("library_count", kNoTicket, 736);

@@ -190,7 +190,8 @@ void add_ledgers(const Incident& incident, Json::Object& evidence) {
     for (const auto& field : outsides)
         add("outside", outside_values, field);
     outside_values.emplace("baseline_ticket", in.baseline_ticket);
-    outside_values.emplace("holder_shares_job", incident.question.holder_shares_job);
+    outside_values.emplace("other_process_count", in.other_processes);
+    outside_values.emplace("holder_shares_job", in.holder_shares_job);
     provenance.emplace("failure.request_bytes", in.victim == Victim::kForeign ? "unknown" : "observed");
     provenance.emplace("failure.segment_request_bytes", in.segment_request_observed ? "observed" : "derived");
     evidence["ledgers"] = std::move(ledger_values);
@@ -211,6 +212,7 @@ Json evidence_of(const Case& c, Dictionary& dictionary) {
         evidence.emplace(name, Json());
     if (!c.incident) {
         evidence["shapes"] = shapes_of(c, c.only_device);
+        add_holders(c, dictionary, evidence);
         return evidence;
     }
     evidence["failure"] = failure_of(*c.incident);
@@ -218,6 +220,7 @@ Json evidence_of(const Case& c, Dictionary& dictionary) {
     add_ledgers(*c.incident, evidence);
     add_blocks(*c.incident, dictionary, evidence);
     add_history(*c.incident, evidence);
+    add_holders(c, dictionary, evidence);
     return evidence;
 }
 

@@ -109,7 +109,7 @@ Json libraries_of(const Incident& incident, Dictionary& dictionary) {
         u64 count = 0;
     };
     std::map<u16, Held> by_library;
-    for (const auto& piece : incident.scene.pieces) {
+    for (const auto& piece : incident.scene.pieces.outside) {
         if (piece.device != incident.inputs.device || !piece.there_at(incident.inputs.ticket)) continue;
         by_library[piece.library].bytes += piece.bytes;
         ++by_library[piece.library].count;

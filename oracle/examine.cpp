@@ -31,6 +31,7 @@ Question question_of(const Inputs& in, const Growth& growth) {
     q.hole_release = in.hole_release;
     q.cap_bytes = in.cap_bytes;
     q.others_bytes = in.others_bytes;
+    q.holder_shares_job = in.holder_shares_job;
     q.named_bytes = in.named_bytes;
     q.named_growth_bytes = in.named_growth_bytes;
     q.baseline_outside_bytes = in.baseline_outside_bytes.value_or(0);
@@ -54,6 +55,8 @@ Incident look_at(const Case& c, std::size_t index) {
         incident.scene = c.ring;
         if (keyframe != nullptr) incident.scene.recording.operation_copies = keyframe->operation;
     }
+    const auto& failure = incident.failed.event;
+    incident.peak = incident.scene.live_blocks(failure.device).peak_by(failure.ticket);
     incident.inputs = gather(incident.scene, incident.failed);
     incident.growth = growth_at(incident.scene, c.failures, incident.failed, incident.inputs.direct_bytes);
     incident.question = question_of(incident.inputs, incident.growth);

@@ -28,7 +28,7 @@ SizeClass class_of(const Segment& segment, bool large) {
 std::vector<Segment> segments_at(const Regions& regions, int device, u64 ticket) {
     std::vector<const Region*> found;
     for (const auto& region : regions.all) {
-        if (region.device == device && region.alive_at(ticket) &&
+        if (region.is_on(device, ticket) && region.alive_at(ticket) &&
             region.status_at(ticket) == Status::kSegment)
             found.push_back(&region);
     }
@@ -176,6 +176,19 @@ Int whole_granules(const Segment& segment, const Extent& extent) {
     u64 first = (extent.begin - segment.begin + segment.granule - 1) / segment.granule;
     u64 last = (extent.end - segment.begin) / segment.granule;
     return last > first ? Int{last - first} * segment.granule : 0;
+}
+
+FreeSums free_sums(const DeviceState& state, Int request_bytes) {
+    FreeSums sums;
+    for (const auto& extent : state.extents) {
+        if (extent.state != ExtentState::kFree) continue;
+        bool fits = Int{extent.size()} >= request_bytes;
+        auto& sum = extent.compatibility == Compatibility::kIncompatible ? sums.incompatible
+                    : fits                                               ? sums.reusable
+                                                                         : sums.fragmented;
+        sum += extent.size();
+    }
+    return sums;
 }
 
 Int releasable_bytes(const DeviceState& state) {

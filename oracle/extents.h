@@ -66,6 +66,11 @@ DeviceState state_at(const Recording& recording, const std::vector<Life>& lives,
                      int device, u64 ticket, const Wanted& wanted);
 /// Whole granules, counted from the segment's begin, inside an extent of an expandable segment.
 Int whole_granules(const Segment& segment, const Extent& extent);
+/// Sums of free extents.
+struct FreeSums {
+    Int reusable = 0, fragmented = 0, incompatible = 0;
+};
+FreeSums free_sums(const DeviceState& state, Int request_bytes);
 /// Wholly free native segments, and whole granules inside free extents of expandable ones.
 Int releasable_bytes(const DeviceState& state);
 

@@ -6,6 +6,8 @@
 
 #include <map>
 
+#include "lives.h"
+
 namespace oracle {
 namespace {
 
@@ -13,8 +15,9 @@ bool is_refusal(const Event& event) {
     return event.kind == kFail && event.code == kOutOfMemory && !event.has(kNested) &&
            takes_device_memory(allocates(event.call));
 }
+// A captured call made a graph node: it serves no memory.
 bool is_success(const Event& event) {
-    return event.kind == kOk && !event.has(kNested) && takes_device_memory(allocates(event.call));
+    return event.kind == kOk && takes_device_memory(birth_class(event));
 }
 
 class Finder {

@@ -65,6 +65,8 @@ enum Counter : std::size_t {
     kLapped = 1,
     kBlindCalls = 4,
     kTableFull = 5,
+    kUnknownFrees = 10,
+    kSamplesFailed = 13,
     kCounterCount = 14
 };
 
@@ -95,6 +97,7 @@ struct Header {
     u32 thread_count = 0;
     u32 boundary_stride = 0;
     u32 boundary_count = 0;
+    u32 sampling = 0;
 
     bool caching_disabled() const { return (allocator_flags & 8U) != 0; }
     bool expandable_segments() const { return (allocator_flags & 2U) != 0; }

@@ -3,56 +3,23 @@
 // Peak, lifetimes and reconciliation over [B, f]. Rule: sums over sorted changes, never a state carried
 // along.
 #include "case.h"
+#include "residual.h"
 
 namespace oracle {
 namespace {
-
-struct Change {
-    u64 ticket;
-    Int bytes;
-};
-
-void sort_changes(std::vector<Change>& changes) {
-    std::stable_sort(changes.begin(), changes.end(),
-                     [](const Change& a, const Change& b) { return a.ticket < b.ticket; });
-}
 
 Json peak_of(const Incident& incident) {
     const auto& recording = incident.scene.recording;
     u64 f = incident.inputs.ticket;
     int device = incident.inputs.device;
-    std::vector<Change> changes;
-    for (const auto& life : incident.scene.lives) {
-        if (life.object != kBlock || life.device != device || life.from > f) continue;
-        changes.push_back({std::max(life.from, recording.begin), life.size});
-        if (life.from == 0 && recording.begin != 0) changes.back().ticket = 0;
-        if (life.death <= f) changes.push_back({life.death, -Int{life.size}});
-    }
-    sort_changes(changes);
-    Int live = 0;
-    auto change = changes.begin();
-    // What was there before the first event counts at B.
-    for (; change != changes.end() && change->ticket == 0 && recording.begin != 0; ++change)
-        live += change->bytes;
-    Int peak = live;
-    u64 at = recording.begin;
-    while (change != changes.end()) {
-        u64 ticket = change->ticket;
-        for (; change != changes.end() && change->ticket == ticket; ++change)
-            live += change->bytes;
-        if (live > peak) {
-            peak = live;
-            at = ticket;
-        }
-    }
     const Event* reserved = nullptr;
     for (const auto& event : recording.events) {
         bool counts = event.ticket <= f && event.device == device && event.is_report();
         if (counts && (reserved == nullptr || event.reserved_bytes > reserved->reserved_bytes))
             reserved = &event;
     }
-    return Json::Object{{"active_bytes", peak},
-                        {"active_ticket", at},
+    return Json::Object{{"active_bytes", incident.peak.bytes},
+                        {"active_ticket", incident.peak.ticket},
                         {"reserved_bytes", reserved != nullptr ? Json(reserved->reserved_bytes) : Json()},
                         {"reserved_ticket", reserved != nullptr ? Json(reserved->ticket) : Json()}};
 }
@@ -76,38 +43,24 @@ Json lifetimes_of(const Incident& incident) {
         {"born_count", born}, {"freed_count", freed}, {"longest_ticks", longest}, {"total_ticks", total}};
 }
 
+// How far apart two intervals are, 0 where they meet.
+Int distance(const Residual& a, const Residual& b) {
+    return std::max(less(a.low, b.high), less(b.low, a.high));
+}
+
 Json reconciliation_of(const Incident& incident) {
-    const auto& scene = incident.scene;
-    int device = incident.inputs.device;
-    std::vector<Change> changes;
-    for (const auto& piece : scene.pieces) {
-        if (piece.device != device) continue;
-        changes.push_back({piece.from, piece.bytes});
-        if (piece.to != kNoTicket) changes.push_back({piece.to, -piece.bytes});
+    auto residuals = residuals_of(incident.scene, incident.inputs.device, incident.inputs.ticket);
+    std::erase_if(residuals, [](const Residual& residual) { return residual.observation->kind != kMemInfo; });
+    u64 mismatches = 0;
+    std::optional<Int> largest;
+    for (std::size_t i = 1; i < residuals.size(); ++i) {
+        Int apart = distance(residuals[i - 1], residuals[i]);
+        mismatches += apart != 0 ? 1 : 0;
+        largest = std::max(largest.value_or(0), apart);
     }
-    sort_changes(changes);
-    auto change = changes.begin();
-    Int own = 0;
-    u64 observations = 0, mismatches = 0;
-    Int largest = 0;
-    std::optional<Int> before;
-    for (const auto& event : scene.recording.events) {
-        if (event.ticket > incident.inputs.ticket) break;
-        if (event.kind != kMemInfo || !is_observation(event, device)) continue;
-        for (; change != changes.end() && change->ticket <= event.ticket; ++change)
-            own += change->bytes;
-        Int residual =
-            Int{event.size} - event.link - scene.regions.held_at_observation.at(event.ticket) - own;
-        ++observations;
-        if (before && residual != *before) {
-            ++mismatches;
-            largest = std::max(largest, residual > *before ? residual - *before : *before - residual);
-        }
-        before = residual;
-    }
-    return Json::Object{{"observation_count", observations},
+    return Json::Object{{"observation_count", u64{residuals.size()}},
                         {"mismatch_count", mismatches},
-                        {"largest_difference_bytes", observations < 2 ? Json() : Json(largest)}};
+                        {"largest_difference_bytes", largest}};
 }
 
 }  // namespace

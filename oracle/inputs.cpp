@@ -126,14 +126,14 @@ Int whole_pages(const Segment& segment, const Extent& extent, Int request) {
 
 void gather_extents(Inputs& inputs) {
     Int request = *inputs.request_bytes;
+    auto sums = free_sums(inputs.state, request);
+    inputs.reusable_bytes = sums.reusable;
+    inputs.fragmented_bytes = sums.fragmented;
+    inputs.incompatible_bytes = sums.incompatible;
     for (const auto& extent : inputs.state.extents) {
-        if (extent.state != ExtentState::kFree) continue;
-        Int size = extent.size();
-        if (extent.compatibility == Compatibility::kIncompatible) {
-            inputs.incompatible_bytes += size;
+        if (extent.state != ExtentState::kFree || extent.compatibility == Compatibility::kIncompatible)
             continue;
-        }
-        (size >= request ? inputs.reusable_bytes : inputs.fragmented_bytes) += size;
+        Int size = extent.size();
         inputs.largest_bytes = std::max(inputs.largest_bytes, size);
         if (extent.compatibility == Compatibility::kCompatible)
             inputs.largest_compatible_bytes = std::max(inputs.largest_compatible_bytes, size);

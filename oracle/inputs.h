@@ -41,6 +41,8 @@ struct Inputs {
     HoleRelease hole_release = HoleRelease::kUnknown;
     std::optional<Int> cap_bytes;
     std::optional<Int> others_bytes;
+    std::optional<u64> other_processes;  ///< of the sample that tells others_bytes
+    bool holder_shares_job = false;
     Int named_bytes = 0, named_growth_bytes = 0;
     std::optional<u64> baseline_ticket;
     std::optional<Int> baseline_outside_bytes, baseline_unattributed_bytes, earlier_outside_bytes;
@@ -69,6 +71,9 @@ bool is_observation(const Event& event, int device);
 Int outside_of(const Event& observation);
 /// Every observation of the device that is left: pinned ones in their order, samples, events.
 std::vector<Event> observations_of(const Recording& recording, int device);
+/// The last available process_sample of the device in the window by `ticket`; without one, the first after it
+/// by `limit`.
+const Event* process_sample_at(const Recording& recording, int device, u64 ticket, u64 limit);
 void gather_outside(const Scene& scene, const Failed& failed, const Operation& operation, Inputs& inputs);
 
 }  // namespace oracle

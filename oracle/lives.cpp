@@ -22,7 +22,7 @@ struct Fact {
     u64 ticket = 0;
     What what = What::kOlder;
     const Event* event = nullptr;
-    Life older;
+    std::size_t older = 0;  ///< index of the life, of what was live at B
 };
 
 Life life_of(const Event& event, Class object) {
@@ -112,6 +112,12 @@ class Builder {
         for (const auto& entry : recording_.table) {
             if (entry.live && entry.check_fits) see(entry.object, entry.address, entry.birth);
         }
+        for (const auto& event : recording_.events) {
+            const auto* beside = is_death(event) && event.kind == kFree ? birth_beside(event) : nullptr;
+            auto object = beside != nullptr ? allocates(beside->call) : kNoClass;
+            if (object != kNoClass && event.link != kNoTicket)
+                class_of_birth_.try_emplace(event.link, object);
+        }
     }
 
     const Event* birth_beside(const Event& free) const {
@@ -120,15 +126,12 @@ class Builder {
         return next != nullptr && next->kind == kBirth && next->address == free.address ? next : nullptr;
     }
 
+    // The birth ticket names the object, whatever class the call names. Blocks have frees of their own.
     Class class_freed(const Event& free) const {
         if (free.kind == kBlockFree) return kBlock;
         if (auto found = class_of_birth_.find(free.link);
-            free.link != kNoTicket && found != class_of_birth_.end()) {
-            if (may_free(free.call, found->second)) return found->second;
-        }
-        if (const auto* beside = birth_beside(free)) {
-            if (auto object = allocates(beside->call); may_free(free.call, object)) return object;
-        }
+            free.link != kNoTicket && found != class_of_birth_.end() && found->second != kBlock)
+            return found->second;
         const Seen* best = nullptr;
         if (auto found = at_address_.find(free.address); found != at_address_.end()) {
             for (const auto& seen : found->second) {
@@ -142,8 +145,8 @@ class Builder {
 
     void add_older(Life life) {
         life.from = 0;
-        Fact fact{life.object, life.address, 0, What::kOlder, nullptr, life};
-        facts_.push_back(fact);
+        facts_.push_back({life.object, life.address, 0, What::kOlder, nullptr, older_.size()});
+        older_.push_back(life);
     }
 
     // What was born before B and freed in the window is known from its free, or better.
@@ -165,7 +168,7 @@ class Builder {
 
     void add(const Event& event) {
         if (auto object = birth_class(event); object != kNoClass) {
-            facts_.push_back({object, event.address, event.ticket, What::kBirth, &event, {}});
+            facts_.push_back({object, event.address, event.ticket, What::kBirth, &event});
             return;
         }
         bool back = event.kind == kFreeFail && !event.has(kNested) && !event.has(kCapturing);
@@ -174,7 +177,7 @@ class Builder {
         if (object == kNoClass) return;
         if (!back && event.link != kNoTicket && event.link < recording_.begin) add_older_of(event, object);
         facts_.push_back(
-            {object, event.address, event.ticket, back ? What::kTakenBack : What::kDeath, &event, {}});
+            {object, event.address, event.ticket, back ? What::kTakenBack : What::kDeath, &event});
     }
 
     void issue(std::string_view rule, const Event& event) {
@@ -186,9 +189,10 @@ class Builder {
         for (const auto& fact : group) {
             switch (fact.what) {
                 case What::kOlder:
-                    if (std::none_of(alive.begin(), alive.end(),
-                                     [&](const Life& life) { return life.birth == fact.older.birth; }))
-                        alive.push_back(fact.older);
+                    if (std::none_of(alive.begin(), alive.end(), [&](const Life& life) {
+                            return life.birth == older_[fact.older].birth;
+                        }))
+                        alive.push_back(older_[fact.older]);
                     break;
                 case What::kBirth:
                     bear(fact, alive, dead);
@@ -255,6 +259,7 @@ class Builder {
 
     const Recording& recording_;
     std::vector<Fact> facts_;
+    std::vector<Life> older_;
     std::unordered_map<u64, Class> class_of_birth_;
     std::unordered_map<u64, std::vector<Seen>> at_address_;
     std::unordered_map<u64, const Event*> earlier_;

@@ -44,7 +44,7 @@ std::optional<Event> baseline_of(const Scene& scene, const Operation& operation,
 
 void take_baseline(const Scene& scene, const Operation& operation, Inputs& inputs) {
     auto baseline = baseline_of(scene, operation, inputs);
-    for (const auto& piece : scene.pieces) {
+    for (const auto& piece : scene.pieces.outside) {
         bool named = piece.device == inputs.device && piece.there_at(inputs.ticket) && piece.library != 0;
         bool grown = !baseline || (piece.birth != kNoTicket && piece.birth > baseline->ticket);
         if (named && grown) inputs.named_growth_bytes += piece.bytes;
@@ -59,7 +59,38 @@ void take_baseline(const Scene& scene, const Operation& operation, Inputs& input
         less(less(*inputs.baseline_outside_bytes, others), inputs.named_bytes - inputs.named_growth_bytes);
 }
 
+// Whether processes of this job hold at least half of what the last sample before the instant says of others.
+bool holder_shares_job(const Recording& recording, int device, u64 failing) {
+    const auto* sample = process_sample_at(recording, device, failing, failing);
+    if (sample == nullptr) return false;
+    // Its neighbours stand between it and the sample before it.
+    const auto* before = last_before(recording, device, kProcessSample, sample->ticket, {});
+    Int in_job = 0;
+    for (const auto& event : recording.events) {
+        bool belongs = event.ticket < sample->ticket && (before == nullptr || event.ticket > before->ticket);
+        if (belongs && event.kind == kNeighbour && event.device == device && event.code == kOfThisJob &&
+            !event.has(kUnavailable))
+            in_job += event.link;
+    }
+    return sample->link > 0 && 2 * in_job >= sample->link;
+}
+
 }  // namespace
+
+const Event* process_sample_at(const Recording& recording, int device, u64 ticket, u64 limit) {
+    const Event *last = nullptr, *next = nullptr;
+    for (const auto& event : recording.events) {
+        if (event.kind != kProcessSample || event.device != device || event.has(kUnavailable) ||
+            event.ticket > limit)
+            continue;
+        if (event.ticket <= ticket) {
+            last = &event;
+        } else if (next == nullptr) {
+            next = &event;
+        }
+    }
+    return last != nullptr ? last : next;
+}
 
 Int outside_of(const Event& observation) {
     Int reserved = observation.has_totals() ? Int{observation.reserved_bytes} : Int{0};
@@ -110,12 +141,16 @@ void gather_outside(const Scene& scene, const Failed& failed, const Operation& o
     const auto* processes = last_before(recording, inputs.device, kProcessSample, inputs.ticket,
                                         {pinned != nullptr ? &pinned->first_process_sample : &nothing,
                                          pinned != nullptr ? &pinned->last_process_sample : &nothing});
-    if (processes != nullptr && !processes->has(kUnavailable)) inputs.others_bytes = processes->link;
+    if (processes != nullptr && !processes->has(kUnavailable)) {
+        inputs.others_bytes = processes->link;
+        inputs.other_processes = processes->code;
+    }
+    inputs.holder_shares_job = holder_shares_job(recording, inputs.device, inputs.ticket);
     const auto* cap = last_before(recording, inputs.device, kCap, inputs.ticket,
                                   {pinned != nullptr ? &pinned->last_cap : &nothing});
     if (cap != nullptr && cap->link != 0) inputs.cap_bytes = cap->link;
 
-    for (const auto& piece : scene.pieces) {
+    for (const auto& piece : scene.pieces.outside) {
         if (piece.device == inputs.device && piece.there_at(inputs.ticket) && piece.library != 0)
             inputs.named_bytes += piece.bytes;
     }

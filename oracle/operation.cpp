@@ -3,6 +3,7 @@
 // The failing thread's operation. Rule: the keyframe's copies are asked first, then the window, at most 4096
 // tickets away.
 #include <set>
+#include <unordered_map>
 
 #include "inputs.h"
 #include "thresholds.h"
@@ -41,18 +42,31 @@ std::optional<Event> operation_record(const Recording& recording, const Event& f
     return last;
 }
 
-bool gives_back_or_maps(const Event& event) {
-    return (event.kind == kOk && event.call == kCallMemMap) ||
-           (event.kind == kFree && frees(event.call) != kHost);
+// What each free ended: the object that its birth ticket names, else what its call ends.
+bool all_of_host_memory(const Scene& scene, const std::vector<const Event*>& all) {
+    std::unordered_map<u64, Class> by_free, by_birth;
+    for (const auto& life : scene.lives) {
+        if (life.object == kBlock) continue;
+        if (life.own_free != kNoTicket) by_free.emplace(life.own_free, life.object);
+        if (life.birth != kNoTicket) by_birth.emplace(life.birth, life.object);
+    }
+    return std::all_of(all.begin(), all.end(), [&](const Event* free) {
+        if (auto found = by_free.find(free->ticket); found != by_free.end()) return found->second == kHost;
+        if (auto found = by_birth.find(free->link); found != by_birth.end()) return found->second == kHost;
+        return frees(free->call) == kHost;
+    });
 }
 
-// Whether anything was given back or mapped strictly between two tickets.
-bool disturbed(const Recording& recording, u64 after, u64 before) {
-    bool found = false;
-    for_every_record(recording, [&](const Event& event) {
-        found = found || (event.ticket > after && event.ticket < before && gives_back_or_maps(event));
+// Whether anything was given back or mapped strictly between two tickets. A captured free gives nothing back.
+bool disturbed(const Scene& scene, u64 after, u64 before) {
+    bool mapped = false;
+    std::vector<const Event*> given_back;
+    for_every_record(scene.recording, [&](const Event& event) {
+        if (event.ticket <= after || event.ticket >= before) return;
+        mapped = mapped || (event.kind == kOk && event.call == kCallMemMap);
+        if (event.kind == kFree && !event.has(kCapturing)) given_back.push_back(&event);
     });
-    return found;
+    return mapped || (!given_back.empty() && !all_of_host_memory(scene, given_back));
 }
 
 std::optional<u64> last_fail_before(const Recording& recording, u16 thread, u64 ticket) {
@@ -101,7 +115,7 @@ Operation operation_of(const Scene& scene, const Failed& failed) {
             bool near = event.ticket > failure.ticket &&
                         event.ticket - failure.ticket <= thresholds::kKeyframeReachTickets;
             if (!near || event.kind != kMemInfo || event.thread != failure.thread) continue;
-            if (is_observation(event, failure.device) && !disturbed(recording, failure.ticket, event.ticket))
+            if (is_observation(event, failure.device) && !disturbed(scene, failure.ticket, event.ticket))
                 operation.observation = event;
             break;
         }
@@ -110,7 +124,7 @@ Operation operation_of(const Scene& scene, const Failed& failed) {
         operation.observation->ticket > *operation.first_refused) {
         u64 seen = operation.observation->ticket;
         auto last_fail = last_fail_before(recording, failure.thread, seen);
-        operation.free_observed = last_fail && !disturbed(recording, *last_fail, seen) &&
+        operation.free_observed = last_fail && !disturbed(scene, *last_fail, seen) &&
                                   every_ticket_known(recording, *last_fail, seen);
     }
     operation.begin = failure.ticket;

@@ -42,12 +42,11 @@ std::vector<Interval> visible(const std::vector<Interval>& there, const std::vec
 
 }  // namespace
 
-std::vector<OutsidePiece> outside_pieces(const Recording& recording, const std::vector<Life>& lives,
-                                         const Regions& regions) {
+Pieces cut_pieces(const Recording& recording, const std::vector<Life>& lives, const Regions& regions) {
     std::unordered_map<std::size_t, const Region*> region_of;
     for (const auto& region : regions.all)
         region_of[region.life] = &region;
-    std::vector<OutsidePiece> pieces;
+    Pieces pieces;
     struct Handle {
         std::vector<const Life*> created, references;
         std::vector<std::size_t> mappings;
@@ -70,7 +69,8 @@ std::vector<OutsidePiece> outside_pieces(const Recording& recording, const std::
             hidden_to = region->second->death;
         }
         auto add = [&](u64 from, u64 to) {
-            if (to > from) pieces.push_back({from, to, life.birth, life.size, life.library, life.device});
+            if (to > from)
+                pieces.outside.push_back({from, to, life.birth, life.size, life.library, life.device});
         };
         add(life.from, std::min(life.death, hidden_from));
         if (hidden_from < life.death) add(std::max(life.from, hidden_to), life.death);
@@ -87,25 +87,33 @@ std::vector<OutsidePiece> outside_pieces(const Recording& recording, const std::
             for (std::size_t j = i + 1; j < handle.created.size() && next == kNoTicket; ++j) {
                 if (handle.created[j]->birth != created.birth) next = handle.created[j]->birth;
             }
-            if (is_imported(created) || recording.by_allocator(created.flags, created.library) ||
-                created.size == 0)
-                continue;
-            std::vector<Interval> there, behind;
+            if (is_imported(created) || created.size == 0) continue;
+            std::vector<Interval> referred, mapped, behind;
             auto of_this = [&](u64 birth) { return birth >= created.birth && birth < next; };
             for (const auto* reference : handle.references) {
-                if (of_this(reference->birth)) there.push_back({reference->from, reference->death});
+                if (of_this(reference->birth)) referred.push_back({reference->from, reference->death});
             }
             for (auto index : handle.mappings) {
                 const auto& mapping = lives[index];
                 if (!of_this(mapping.birth)) continue;
-                there.push_back({mapping.from, mapping.death});
+                mapped.push_back({mapping.from, mapping.death});
                 auto region = region_of.find(index);
                 if (region == region_of.end()) continue;
                 u64 since = std::max(mapping.from, region->second->segment_since);
                 if (since < mapping.death) behind.push_back({since, mapping.death});
             }
-            for (auto [from, to] : visible(there, behind))
-                pieces.push_back({from, to, created.birth, created.size, created.library, created.device});
+            auto add = [&](std::vector<Piece>& to_these, const std::vector<Interval>& parts) {
+                for (auto [from, to] : parts)
+                    to_these.push_back(
+                        {from, to, created.birth, created.size, created.library, created.device});
+            };
+            if (recording.by_allocator(created.flags, created.library)) {
+                add(pieces.unmapped, visible(referred, mapped));
+            } else {
+                auto there = referred;
+                there.insert(there.end(), mapped.begin(), mapped.end());
+                add(pieces.outside, visible(there, behind));
+            }
         }
     }
     return pieces;

@@ -21,6 +21,7 @@ struct Recording {
     std::vector<PinnedDevice> pinned;
 
     const Event* at(u64 ticket) const;
+    u64 last_ticket() const { return end == 0 ? 0 : end - 1; }
     bool by_allocator(u8 flags, u16 library) const;
     bool by_allocator(const Event& event) const { return by_allocator(event.flags, event.library); }
     const PinnedDevice* pinned_of(int device) const;

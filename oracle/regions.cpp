@@ -31,6 +31,8 @@ struct Sums {
     Int direct = 0;
     Int gap = 0;  // after the last report
     u64 last_report = kNoTicket;
+
+    Int held() const { return gap + segments + candidates + direct; }
 };
 
 bool is_segment_tap(u8 kind) {
@@ -56,14 +58,16 @@ class Settler {
         }
         for (std::size_t i = 0; i < recording_.events.size(); ++i) {
             const auto& event = recording_.events[i];
-            if (event.is_report() || is_segment_tap(event.kind) || event.kind == kMemInfo)
+            if (event.is_report() || is_segment_tap(event.kind))
                 items.push_back({event.ticket, Step::kEvent, i});
         }
         std::stable_sort(items.begin(), items.end(), [](const Item& a, const Item& b) {
             return std::tuple(a.ticket, a.step) < std::tuple(b.ticket, b.step);
         });
-        for (const auto& item : items)
+        for (const auto& item : items) {
             apply(item);
+            note_held(item.ticket);
+        }
         return std::move(regions_);
     }
 
@@ -137,7 +141,10 @@ class Settler {
         if (region.segment_since <= ticket) return;
         count(region, ticket, -1);
         region.segment_since = ticket;
-        if (region.device < 0) region.device = device;
+        if (region.device < 0) {
+            region.device = device;
+            region.device_is_told = true;
+        }
         count(region, ticket, 1);
     }
 
@@ -228,11 +235,15 @@ class Settler {
             });
             return;
         }
-        auto& sums = sums_[event.device];
-        if (event.is_report()) settle(event, sums);
-        if (event.kind == kMemInfo)
-            regions_.held_at_observation[event.ticket] =
-                sums.gap + sums.segments + sums.candidates + sums.direct;
+        settle(event, sums_[event.device]);
+    }
+
+    void note_held(u64 ticket) {
+        for (const auto& [device, sums] : sums_) {
+            auto& changes = regions_.held[device];
+            Int before = changes.empty() ? Int{0} : changes.back().second;
+            if (sums.held() != before) changes.emplace_back(ticket, sums.held());
+        }
     }
 
     void settle(const Event& report, Sums& sums) {
@@ -270,7 +281,8 @@ class Settler {
 }  // namespace
 
 bool is_imported(const Life& life) {
-    return life.object == kImport || (life.flags & kImported) != 0;
+    bool imported_handle = life.object == kHandle && life.call == kCallMemImport;
+    return life.object == kImport || imported_handle || (life.flags & kImported) != 0;
 }
 
 Regions build_regions(const Recording& recording, const std::vector<Life>& lives) {
@@ -280,10 +292,19 @@ Regions build_regions(const Recording& recording, const std::vector<Life>& lives
 Int Regions::sum(int device, Status status, u64 ticket) const {
     Int sum = 0;
     for (const auto& region : all) {
-        if (region.device == device && region.alive_at(ticket) && region.status_at(ticket) == status)
+        if (region.is_on(device, ticket) && region.alive_at(ticket) && region.status_at(ticket) == status)
             sum += region.size();
     }
     return sum;
+}
+
+Int Regions::held_at(int device, u64 ticket) const {
+    auto changes = held.find(device);
+    if (changes == held.end()) return 0;
+    auto after =
+        std::upper_bound(changes->second.begin(), changes->second.end(), ticket,
+                         [](u64 wanted, const std::pair<u64, Int>& change) { return wanted < change.first; });
+    return after == changes->second.begin() ? Int{0} : std::prev(after)->second;
 }
 
 }  // namespace oracle

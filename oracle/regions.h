@@ -26,6 +26,7 @@ struct Region {
     u64 death = kNoTicket;
     bool mapping = false;
     bool foreign = false;
+    bool device_is_told = false;  ///< only what lies in it told its device, when it became a segment
     u64 segment_since = kNoTicket;
     u64 direct_since = kNoTicket;
     u64 large_since = kNoTicket;  ///< first block of more than 1 MiB that started in it
@@ -38,6 +39,9 @@ struct Region {
 
     u64 size() const { return end - begin; }
     bool alive_at(u64 ticket) const { return from <= ticket && ticket < death; }
+    bool is_on(int wanted, u64 ticket) const {
+        return device == wanted && !(device_is_told && ticket < segment_since);
+    }
     Status status_at(u64 ticket) const {
         if (segment_since <= ticket) return Status::kSegment;
         if (foreign) return Status::kForeign;
@@ -48,10 +52,11 @@ struct Region {
 struct Regions {
     std::vector<Region> all;
     std::vector<Issue> issues;
-    /// What PyTorch's allocator held at each observation: gap of the last report, segments, candidates,
-    /// direct bytes.
-    std::map<u64, Int> held_at_observation;
+    /// What PyTorch's allocator held on each device, from the ticket of every change on: gap of the last
+    /// report, segments, candidates, direct bytes.
+    std::map<int, std::vector<std::pair<u64, Int>>> held;
 
+    Int held_at(int device, u64 ticket) const;
     Int sum(int device, Status status, u64 ticket) const;
 };
 

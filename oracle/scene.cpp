@@ -15,6 +15,23 @@ Int Scene::live_block_bytes(int device, u64 ticket) const {
     return bytes;
 }
 
+Int Scene::held_bytes(int device, u64 ticket) const {
+    Int bytes = regions.held_at(device, ticket);
+    for (const auto& piece : pieces.unmapped) {
+        if (piece.device == device && piece.there_at(ticket)) bytes += piece.bytes;
+    }
+    return bytes;
+}
+
+Sums Scene::live_blocks(int device) const {
+    std::vector<Stay> stays;
+    for (const auto& life : lives) {
+        if (life.object == kBlock && life.device == device)
+            stays.push_back({life.from, life.death, life.size});
+    }
+    return {recording.begin, stays};
+}
+
 Scene make_scene(Recording recording) {
     Scene scene;
     scene.recording = std::move(recording);
@@ -31,7 +48,7 @@ Scene make_scene(Recording recording) {
     add(check_totals(scene.recording, scene.lives, scene.issues));
     add(scene.regions.issues);
     add(check_table(scene.recording, scene.lives));
-    scene.pieces = outside_pieces(scene.recording, scene.lives, scene.regions);
+    scene.pieces = cut_pieces(scene.recording, scene.lives, scene.regions);
     return scene;
 }
 

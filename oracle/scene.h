@@ -5,6 +5,7 @@
 #pragma once
 
 #include "outside.h"
+#include "sums.h"
 
 namespace oracle {
 
@@ -13,10 +14,14 @@ struct Scene {
     std::vector<Life> lives;
     std::vector<Issue> issues;
     Regions regions;
-    std::vector<OutsidePiece> pieces;
+    Pieces pieces;
 
     /// The sum of the blocks of the device that are live at the instant.
     Int live_block_bytes(int device, u64 ticket) const;
+    /// What PyTorch's allocator holds: in regions, and as physical memory that nothing maps.
+    Int held_bytes(int device, u64 ticket) const;
+    /// Live blocks at every instant.
+    Sums live_blocks(int device) const;
 };
 
 Scene make_scene(Recording recording);

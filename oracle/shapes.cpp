@@ -118,7 +118,7 @@ Json shape_of_device(const Case& c, int device) {
 
 }  // namespace
 
-Json shapes_of(const Case& c, const std::optional<int>& only) {
+std::vector<int> devices_with_shapes(const Case& c, const std::optional<int>& only) {
     std::set<int> devices;
     for (const auto& event : c.ring.recording.events) {
         if (event.is_report()) devices.insert(event.device);
@@ -131,11 +131,17 @@ Json shapes_of(const Case& c, const std::optional<int>& only) {
         const bool cached = status == Status::kSegment || status == Status::kCandidate;
         if (cached && region.death == kNoTicket) devices.insert(region.device);
     }
-    devices.erase(-1);
-    Json::Array list;
+    std::vector<int> list;
     for (int device : devices) {
-        if (!only || *only == device) list.push_back(shape_of_device(c, device));
+        if (device >= 0 && (!only || *only == device)) list.push_back(device);
     }
+    return list;
+}
+
+Json shapes_of(const Case& c, const std::optional<int>& only) {
+    Json::Array list;
+    for (int device : devices_with_shapes(c, only))
+        list.push_back(shape_of_device(c, device));
     return list;
 }
 

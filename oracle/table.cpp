@@ -109,7 +109,7 @@ class Redo {
     bool is_lost(u64 birth) const { return birth >= recording_.begin && recording_.at(birth) == nullptr; }
 
     void compare() {
-        u64 last = recording_.end == 0 ? 0 : recording_.end - 1;
+        u64 last = recording_.last_ticket();
         std::map<Named, u64> blocks_at_end, blocks_in_table;  // their sizes
         std::set<Key> objects_at_end, objects_in_table;
         auto note = [](auto& blocks, auto& objects, const Named& name, u64 size) {

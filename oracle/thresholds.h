@@ -26,6 +26,7 @@ inline constexpr std::size_t kRiseObservations = 3;
 inline constexpr Int kSmallRequestBytes = kMiB;
 inline constexpr Int kSmallSegmentBytes = 2 * kMiB;
 inline constexpr Int kLargeSegmentBytes = 20 * kMiB;
+inline constexpr Int kDriverPageBytes = 2 * kMiB;
 inline constexpr Int kLargeRequestBytes = 10 * kMiB;
 inline constexpr u64 kGranuleBytes = 512;
 inline constexpr u64 kWindowDivisor = 16;

@@ -101,6 +101,91 @@ TEST_CASE("a refused free gives the object back with its old birth") {
     CHECK(alive_at(back));
 }
 
+TEST_CASE("a call that ends a context ends what the birth tickets name, whatever its own class") {
+    RingBuilder ring;
+    constexpr u8 kDeviceReset = 44;
+    constexpr std::array<u8, 5> kAllocating{1, 7, 9, 4, 123};  // device, managed, host, array, context
+    std::vector<u64> births;
+    for (u8 call : kAllocating)
+        births.push_back(ring.record({.kind = kOk, .address = kSegmentAt, .size = kMiB, .call = call}));
+    auto end = [&](u64 birth) {
+        return ring.record(
+            {.kind = kFree, .address = kSegmentAt, .size = kMiB, .link = birth, .call = kDeviceReset});
+    };
+    auto alive = [&] {
+        auto m = made(ring);
+        CHECK_FALSE(broken(m->scene, "object_unmatched"));
+        std::vector<Class> classes;
+        for (const auto& life : m->scene.lives) {
+            if (life.alive_at(ring.head())) classes.push_back(life.object);
+        }
+        std::sort(classes.begin(), classes.end());
+        return classes;
+    };
+    CHECK(alive() == std::vector<Class>{kDevice, kManaged, kHost, kArray, kContext});
+    end(births[2]);
+    CHECK(alive() == std::vector<Class>{kDevice, kManaged, kArray, kContext});
+    end(births[0]);
+    end(births[1]);
+    end(births[3]);
+    CHECK(alive() == std::vector<Class>{kContext});
+    end(births[4]);
+    CHECK(alive().empty());
+}
+
+TEST_CASE("a free ends what its birth ticket names, but never a block") {
+    RingBuilder ring;
+    u64 block = ring.alloc(kSegmentAt, kMiB);
+    u64 host = ring.record({.kind = kOk, .address = kSegmentAt, .size = kMiB, .call = 9});
+    auto alive = [&](Class object) {
+        auto m = made(ring);
+        return std::any_of(m->scene.lives.begin(), m->scene.lives.end(), [&](const Life& life) {
+            return life.object == object && life.alive_at(ring.head());
+        });
+    };
+    ring.record({.kind = kFree, .address = kSegmentAt, .size = kMiB, .link = block, .call = 32});
+    CHECK(alive(kBlock));
+    CHECK(alive(kHost));
+    ring.record({.kind = kFree, .address = kSegmentAt, .size = kMiB, .link = host, .call = 32});
+    CHECK_FALSE(alive(kHost));
+}
+
+TEST_CASE("a refused call that ends a context gives back what was born before the window") {
+    RingBuilder ring(64);
+    while (ring.head() < 100)
+        ring.record({.kind = kMark});
+    ring.record(
+        {.kind = kFree, .flags = kBirthFollows, .address = kSegmentAt, .size = kMiB, .link = 5, .call = 176});
+    ring.record({.kind = kBirth, .address = kSegmentAt, .size = kMiB, .call = 7});
+    u64 back = ring.record(
+        {.kind = kFreeFail, .address = kSegmentAt, .size = kMiB, .link = 5, .call = 176, .code = 1});
+    auto m = made(ring);
+    auto lives = std::count_if(m->scene.lives.begin(), m->scene.lives.end(), [&](const Life& life) {
+        return life.object == kManaged && life.birth == 5 && life.alive_at(back);
+    });
+    CHECK(lives == 1);
+    CHECK_FALSE(broken(m->scene, "object_unmatched"));
+}
+
+TEST_CASE("a captured call is no service: a library that only captured did not get over its failure") {
+    RingBuilder captured, served;
+    for (auto* ring : {&captured, &served}) {
+        ring->record({.kind = kFail, .size = kMiB, .call = 11, .library = 3, .code = 2});
+        auto flags = static_cast<u8>(ring == &captured ? kCapturing : 0);
+        ring->record(
+            {.kind = kOk, .flags = flags, .address = kSegmentAt, .size = kMiB, .call = 11, .library = 3});
+        ring->put(576, 1, 8);
+    }
+    auto evidence = [](const RingBuilder& ring) {
+        auto result = examine(ring.bytes());
+        REQUIRE(result);
+        return result->document["evidence"];
+    };
+    CHECK(evidence(captured)["failures"].array()->size() == 1);
+    CHECK(evidence(captured)["near_misses"].array()->empty());
+    CHECK(evidence(served)["near_misses"].array()->size() == 1);
+}
+
 TEST_CASE("a block at the address of a live one breaks a rule and ends it, and is named for that alone") {
     RingBuilder ring;
     ring.segment(kSegmentAt, 20 * kMiB);
