@@ -133,7 +133,7 @@ void gather_outside(const Scene& scene, const Failed& failed, const Operation& o
                 sample = &event;
         }
         if (sample != nullptr && Int{sample->size} == *inputs.total_bytes &&
-            failed.victim != Victim::kForeign)
+            failed.victim == Victim::kPytorch)
             inputs.device_free_bytes = sample->link;
     }
 

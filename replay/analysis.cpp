@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "boundary.h"
+#include "checkpoint.h"
 #include "gather.h"
 #include "outside.h"
 
@@ -39,6 +40,10 @@ std::optional<uint64_t> kept_since(const Failures& failures, const Failure& fail
     return since;
 }
 
+Ledger ledger_at_peak(const Window& window, const Peak& peak, const Checkpoint& before) {
+    return peak.at_begin ? Ledger(window) : ledger_at(window, before, peak.active_ticket);
+}
+
 // Follows a replay up to the failing record and gathers the evidence there.
 class IncidentWatch {
   public:
@@ -51,11 +56,20 @@ class IncidentWatch {
           marked_(marked_boundaries(vantage.capture.boundaries, device_, failure.event.ticket)),
           log_(vantage.capture, vantage.pinned[static_cast<size_t>(device_)], device_, failure.event.ticket,
                vantage.capture.monotonic_ns(failure.event.time_counter)),
-          history_(begin, vantage.window.events.begin_ticket(), device_) {}
+          peak_(begin, vantage.window.events.begin_ticket(), device_),
+          history_(vantage.window.events.begin_ticket(), device_) {
+        anchors_.mark(peak_.peak().active_ticket);
+    }
 
     void operator()(const Event& event, const Ledger& ledger, const Change& change) {
         if (incident_) return;
         history_.take(event, ledger, change);
+        if (event.device == device_) anchors_.take(event, ledger);
+        checkpoints_.take(event, ledger);
+        if (peak_.take(event, ledger)) {
+            anchors_.mark(event.ticket);
+            before_peak_ = checkpoints_.last();
+        }
         if (event.ticket >= failure_.event.ticket) {
             decide_incident(ledger);
             return;
@@ -68,9 +82,29 @@ class IncidentWatch {
         }
     }
 
-    std::optional<Incident> incident() && { return std::move(incident_); }
+    bool reached() const { return incident_.has_value(); }
+
+    // What was found at the failing instant, once it was reached.
+    void give(Analysis& analysis) {
+        analysis.holders = holders();
+        analysis.incident = std::move(incident_);
+    }
 
   private:
+    std::vector<Balance> holders() const {
+        const Peak& peak = peak_.peak();
+        Balance at_peak = at_failure_;
+        if (peak.active_ticket != failure_.event.ticket) {
+            const BalanceWish wish = {.device = device_,
+                                      .ticket = peak.active_ticket,
+                                      .request_bytes = failure_.event.size_bytes,
+                                      .anchored = anchors_.marked()};
+            at_peak = balance_at(ledger_at_peak(vantage_.window, peak, before_peak_), wish);
+        }
+        at_peak.instant = BalanceInstant::peak;
+        return {std::move(at_peak), at_failure_};
+    }
+
     bool infers() const { return marked_.basis == GrowthBasis::too_few && !vantage_.from_keyframe; }
 
     Matched matched() const {
@@ -92,10 +126,12 @@ class IncidentWatch {
         incident.failure = failure_;
         incident.scene = std::move(gathered.scene);
         incident.evidence = gathered.evidence;
-        incident.history = history_.history();
+        incident.history = {peak_.peak(), history_.lifetimes(), history_.reconciliation()};
         incident.verdict = decide(incident.evidence);
         incident.explanations = explain(incident.evidence, incident.verdict);
         incident.from_keyframe = vantage_.from_keyframe;
+        const uint64_t ticket = failure_.event.ticket;
+        at_failure_ = balance_at_failure(ledger, incident.evidence, ticket, anchors_.latest(ticket));
     }
 
     const Vantage vantage_;
@@ -105,18 +141,36 @@ class IncidentWatch {
     Matched marked_;
     HeartbeatCounter counter_;
     ObservationLog log_;
+    PeakWatch peak_;
     HistoryWatch history_;
+    AnchorLog anchors_;
+    Checkpoints checkpoints_;
+    Checkpoint before_peak_;
+    Balance at_failure_;
     std::optional<Incident> incident_;
 };
 
-// The lanes of every device, for a job that did not fail.
+// The lanes and the holders of every device, for a job that did not fail.
 class ShapeWatch {
   public:
-    explicit ShapeWatch(const Capture& capture) : capture_(capture), counters_(kDeviceCapacity) {}
+    ShapeWatch(const Capture& capture, const Ledger& begin)
+        : capture_(capture), counters_(kDeviceCapacity), anchors_(kDeviceCapacity) {
+        const uint64_t begin_ticket = capture.window.events.begin_ticket();
+        for (int device = 0; device < kDeviceCapacity; ++device) {
+            peaks_.emplace_back(begin, begin_ticket, device);
+            anchors_[static_cast<size_t>(device)].mark(begin_ticket);
+        }
+    }
 
-    void operator()(const Event& event, const Ledger&, const Change& change) {
+    void operator()(const Event& event, const Ledger& ledger, const Change& change) {
+        checkpoints_.take(event, ledger);
         if (event.device < 0) return;
         const auto device = static_cast<size_t>(event.device);
+        anchors_[device].take(event, ledger);
+        if (peaks_[device].take(event, ledger)) {
+            anchors_[device].mark(event.ticket);
+            before_peaks_[device] = checkpoints_.last();
+        }
         if (is_block_event(event)) {
             count_beat(counters_[device], event, change);
         } else if (event.kind == Kind::mem_info && event.code == 0) {
@@ -142,9 +196,36 @@ class ShapeWatch {
         return all;
     }
 
+    // `ledger` is the state at the window's end.
+    std::vector<Balance> holders(const std::vector<DeviceShapes>& shapes, const Ledger& ledger) const {
+        const uint64_t last_ticket = capture_.window.events.end_ticket() - 1;
+        std::vector<Balance> holders;
+        for (const DeviceShapes& lanes : shapes) {
+            const auto device = static_cast<size_t>(lanes.device);
+            const Peak& peak = peaks_[device].peak();
+            const BalanceWish at_peak = {.device = lanes.device,
+                                         .ticket = peak.active_ticket,
+                                         .request_bytes = std::nullopt,
+                                         .anchored = anchors_[device].marked()};
+            const BalanceWish at_end = {.device = lanes.device,
+                                        .instant = BalanceInstant::end,
+                                        .ticket = last_ticket,
+                                        .request_bytes = std::nullopt,
+                                        .anchored = anchors_[device].latest(last_ticket)};
+            holders.push_back(
+                balance_at(ledger_at_peak(capture_.window, peak, before_peaks_[device]), at_peak));
+            holders.push_back(balance_at(ledger, at_end));
+        }
+        return holders;
+    }
+
   private:
     const Capture& capture_;
     std::vector<HeartbeatCounter> counters_;
+    std::vector<PeakWatch> peaks_;
+    std::vector<AnchorLog> anchors_;
+    Checkpoints checkpoints_;
+    std::array<Checkpoint, kDeviceCapacity> before_peaks_;
     std::array<std::optional<uint64_t>, kDeviceCapacity> totals_ = {};
 };
 
@@ -177,8 +258,8 @@ Result<void> look_in_keyframe(const Capture& capture, const Failure& failure, An
     IncidentWatch watch(vantage, ledger, analysis.failures, failure);
     auto outcome = replay(capture, frame.window, ledger, watch);
     if (!outcome) return memsnap::failure(std::move(outcome.error()));
-    analysis.incident = std::move(watch).incident();
-    if (!analysis.incident) return memsnap::failure(unreadable_instant(capture, failure));
+    if (!watch.reached()) return memsnap::failure(unreadable_instant(capture, failure));
+    watch.give(analysis);
     analysis.notes = last_notes(frame.window.events, failure.event.ticket);
     return {};
 }
@@ -195,7 +276,7 @@ Result<Analysis> analyse(const Capture& capture, const AnalysisOptions& options)
     }
     Ledger ledger(capture.window);
     if (!index) {
-        ShapeWatch watch(capture);
+        ShapeWatch watch(capture, ledger);
         auto outcome = replay(capture, capture.window, ledger, watch);
         if (!outcome) return memsnap::failure(std::move(outcome.error()));
         analysis.replay = *outcome;
@@ -212,6 +293,7 @@ Result<Analysis> analyse(const Capture& capture, const AnalysisOptions& options)
         if (analysis.failures.listed.empty() && analysis.failures.near_misses.empty()) {
             analysis.lost_failure_count = capture.header.failure_count;
         }
+        if (analysis.lost_failure_count == 0) analysis.holders = watch.holders(analysis.shapes, ledger);
         return analysis;
     }
     const Failure& failure = analysis.failures.listed[*index];
@@ -229,8 +311,8 @@ Result<Analysis> analyse(const Capture& capture, const AnalysisOptions& options)
             return memsnap::failure(std::move(looked.error()));
         return analysis;
     }
-    analysis.incident = std::move(watch).incident();
-    if (!analysis.incident) return memsnap::failure(unreadable_instant(capture, failure));
+    if (!watch.reached()) return memsnap::failure(unreadable_instant(capture, failure));
+    watch.give(analysis);
     analysis.notes = last_notes(capture.window.events, failure.event.ticket);
     return analysis;
 }

@@ -9,6 +9,7 @@
 #include <optional>
 #include <vector>
 
+#include "balance.h"
 #include "boundary.h"
 #include "capture.h"
 #include "evidence.h"
@@ -45,6 +46,7 @@ struct Analysis {
     Failures failures;
     std::optional<Incident> incident;
     std::vector<DeviceShapes> shapes;  // by device; of the one asked for
+    std::vector<Balance> holders;      // peak and failure, or a peak and an end for each of the shapes
     std::vector<Note> notes;           // what the user noted last before the failure, or the end
     uint32_t lost_failure_count = 0;   // counted by the recorder, and none of them can be read any more
 

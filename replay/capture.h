@@ -68,6 +68,8 @@ struct HeaderFacts {
     int32_t exit_status = 0;              // meaningful with exit_ticket
     Trouble trouble = Trouble::none;
     uint32_t trouble_errno = 0, failure_count = 0, boundary_stride = 1;
+    Sampling sampling = Sampling::unknown;
+    uint32_t sample_period_ms = 0;  // 0: no samples
 };
 
 // What the pinned area keeps of one device. Each event is a copy of a ring record, with that record's ticket.
@@ -105,7 +107,8 @@ struct Boundary {
 
 struct Library {
     LibraryRole role = LibraryRole::unknown;
-    uint64_t name = 0;  // local name id, 0: none
+    uint64_t name = 0;               // local name id, 0: none
+    uint16_t entry_point_count = 0;  // of the driver, that it was given as the recorder's
 };
 
 struct Thread {

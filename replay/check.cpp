@@ -7,6 +7,7 @@
 
 #include <iterator>
 
+#include "check_cupti.h"
 #include "replay.h"
 
 namespace memsnap {
@@ -15,8 +16,8 @@ Result<std::string> check(const Capture& capture) {
     std::string text;
     const auto say = std::back_inserter(text);
     Ledger ledger(capture.window);
-    const auto outcome =
-        replay(capture, capture.window, ledger, [](const Event&, const Ledger&, const Change&) {});
+    CuptiComparison cupti;
+    const auto outcome = replay(capture, capture.window, ledger, cupti);
     if (!outcome) return failure(outcome.error());
     for (const KeyframeFacts& facts : capture.keyframes) {
         const auto keyframe = capture.read_keyframe(facts.slot);
@@ -42,7 +43,9 @@ Result<std::string> check(const Capture& capture) {
         fmt::format_to(say, "    tolerated {} times: {} ({})\n", outcome->tolerated[i], name(rule),
                        sentence(rule));
     }
-    return text;
+    const auto compared = cupti.result(capture);
+    if (!compared) return failure(compared.error());
+    return text + *compared;
 }
 
 }  // namespace memsnap

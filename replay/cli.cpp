@@ -34,6 +34,7 @@
 #include "dump_state.h"
 #include "newest_job.h"
 #include "output_file.h"
+#include "reader_names.h"
 #include "receipt.h"
 #include "report.h"
 
@@ -104,6 +105,7 @@ struct Options {
     std::string window_path;
     CutBounds window;
     bool force = false;
+    bool no_names = false;
     AnalysisOptions analysis;
     DumpOptions dump;
     bool dump_header = false;
@@ -145,9 +147,13 @@ Result<std::string> named_ring(const std::string& given) {
     return choice->path;
 }
 
+Names shown_names(const Capture& capture, const Options& options) {
+    return options.no_names ? Names{} : read_names(capture);
+}
+
 int run_dump(const Capture& capture, const Options& options) {
     if (options.dump_header) {
-        dump_header(capture, stdout);
+        dump_header(capture, stdout, shown_names(capture, options));
     } else if (options.dump_state) {
         if (const auto dumped = dump_state(capture, stdout); !dumped) return report_error(dumped.error());
     } else {
@@ -250,7 +256,7 @@ int run_verdict(const Capture& capture, const Options& options) {
             return report_error(written.error());
     }
     if (on_standard_output(options) == 0)
-        fmt::print("{}", render_report(capture, *analysis, terminal_style()));
+        fmt::print("{}", render_report(capture, *analysis, terminal_style(), shown_names(capture, options)));
     return flushed(exit_status(*analysis));
 }
 
@@ -349,6 +355,7 @@ int run_command_line(int argc, char** argv) {
         ->check(kNotEmpty);
     add_window(app, options);
     app.add_flag("--force", options.force, "overwrite an existing output file");
+    app.add_flag("--no-names", options.no_names, "show libraries by number");
     app.add_option("--device", options.analysis.device, "look at this device only")
         ->check(CLI::Range(0, kLastDevice));
     app.add_option("--at", options.analysis.at_ticket, "explain the failure whose record has this ticket")
@@ -359,6 +366,7 @@ int run_command_line(int argc, char** argv) {
         dump->add_flag("--header", options.dump_header, "the header's facts instead of the records");
     dump->add_flag("--state", options.dump_state, "what is live after the last record instead of the records")
         ->excludes(header);
+    dump->add_flag("--no-names", options.no_names, "show libraries by number")->needs(header);
     dump->add_option("--device", options.dump.device, "records of this device only")
         ->check(CLI::Range(0, kLastDevice));
     CLI::App* const validate = add_check(app, options);

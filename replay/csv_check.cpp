@@ -103,6 +103,9 @@ bool CsvCheck::take_row(const std::vector<std::string_view>& cells) {
     const auto allocation = cell(Column::allocation);
     if (allocation && !is_birth_of_window(window_, *allocation))
         return refuse("allocation", fmt::format("{} is no allocation of the recording", *allocation));
+    const auto empty = [&](Column column) { return cells[static_cast<size_t>(column)].empty(); };
+    if (empty(Column::unattributed_bytes) && !empty(Column::expected_free_bytes))
+        return refuse("expected_free_bytes", "follows from no answer of the device");
     if (const auto cause = cell(Column::cause); cause && *cause >= ticket)
         return refuse("cause", "is not before the row");
     return true;

@@ -31,7 +31,10 @@ enum class CellType : uint8_t {
     X(cause, number, true) X(allocated_bytes, number, true) X(reserved_bytes, number, true)        \
     X(device_total_bytes, number, true) X(device_free_bytes, number, true)                         \
     X(others_bytes, number, true) X(active_bytes, number, true) X(deferred_bytes, number, true)    \
-    X(segment_bytes, number, true) X(free_bytes, number, true) X(outside_bytes, number, true)
+    X(segment_bytes, number, true) X(free_bytes, number, true) X(outside_bytes, number, true) \
+    X(held_bytes, integer, true) X(own_outside_bytes, number, true)                                \
+    X(other_processes_bytes, number, true) X(unattributed_bytes, integer, true)                    \
+    X(expected_free_bytes, integer, true)
 // clang-format on
 
 struct CsvColumn {

@@ -11,6 +11,7 @@
 #include <map>
 #include <unordered_map>
 
+#include "anchor.h"
 #include "csv_columns.h"
 #include "outside.h"
 #include "receipt_dictionary.h"
@@ -80,6 +81,7 @@ class RowWriter {
         take_record(event, ledger);
         take_object(event, ledger, change);
         take_totals(event, ledger);
+        if (event.device >= 0) take_holders(event, ledger);
         finish_row();
         if (chunk_.size() >= kChunk_bytes) flush();
     }
@@ -96,6 +98,10 @@ class RowWriter {
     }
     void set_signed(Column column, int64_t number) {
         cells_[static_cast<size_t>(column)] = fmt::format_int(number).c_str();
+    }
+
+    void set_wide(Column column, Wide number) {
+        if (number >= INT64_MIN && number <= INT64_MAX) set_signed(column, static_cast<int64_t>(number));
     }
 
     void take_phase(const Event& event) {
@@ -187,6 +193,7 @@ class RowWriter {
             case Kind::tap_oom:
             case Kind::initial:
             case Kind::initial_segment:
+            case Kind::cupti_memory:
                 set(Column::size_bytes, event.size_bytes);
                 return;
         }
@@ -203,12 +210,15 @@ class RowWriter {
         if (known) set(Column::allocation, birth);
         announced_ = event.has(kBirthFollows) ? birth : kNoTicket;
         announced_at_ = event.ticket + 1;
-        if (const Object object = is_block_event(event) ? Object::block : object_of(event);
-            object != Object::none) {
+        if (const Object object = class_of(event, change); object != Object::none)
             set(Column::object, name(object));
-        }
         take_place(event, ledger);
         set(Column::site, site_of(event, change));
+    }
+
+    static Object class_of(const Event& event, const Change& change) {
+        if (change.object != nullptr) return change.object->object;
+        return is_block_event(event) ? Object::block : object_of(event);
     }
 
     uint64_t birth_of(const Event& event, const Ledger& ledger, const Change& change) const {
@@ -251,6 +261,7 @@ class RowWriter {
             case Kind::tap_segment_unmap:
             case Kind::tap_oom:
             case Kind::keyframe:
+            case Kind::cupti_memory:
             case Kind::initial:
             case Kind::initial_segment:
                 return kNoTicket;
@@ -300,6 +311,25 @@ class RowWriter {
         set(Column::free_bytes, totals.segment_bytes > active ? totals.segment_bytes - active : 0);
     }
 
+    // What the card should have free, by the answer before this event: an answer of its own is compared with
+    // that.
+    void take_holders(const Event& event, const Ledger& ledger) {
+        AnchorLog& log = anchors_[static_cast<size_t>(event.device)];
+        const std::optional<BalanceAnchor> before = log.last();
+        log.take(event, ledger);
+        const DeviceTotals& totals = ledger.device(event.device);
+        set_wide(Column::held_bytes, totals.held_bytes());
+        set_wide(Column::own_outside_bytes, totals.own_bytes);
+        const bool comparable = !before || before->others_bytes;
+        const std::optional<uint64_t> others = comparable ? log.others_bytes() : std::nullopt;
+        if (others) set(Column::other_processes_bytes, *others);
+        if (!before) return;
+        const Wide unattributed = before->residual_bytes - before->others_bytes.value_or(0);
+        set_wide(Column::unattributed_bytes, unattributed);
+        set_wide(Column::expected_free_bytes, Wide{before->total_bytes} - totals.held_bytes() -
+                                                  totals.own_bytes - others.value_or(0) - unattributed);
+    }
+
     void finish_row() {
         for (size_t at = 0; at < kCsvColumnCount; ++at) {
             if (at != 0) chunk_.push_back(',');
@@ -325,6 +355,7 @@ class RowWriter {
     uint16_t phase_ = 0;
     uint64_t announced_ = kNoTicket;  // birth of the object whose birth record is due
     uint64_t announced_at_ = kNoTicket;
+    std::array<AnchorLog, kDeviceCapacity> anchors_;
     std::array<std::string, kCsvColumnCount> cells_;
     std::string chunk_;
     bool open_ = true;

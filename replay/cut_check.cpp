@@ -163,6 +163,8 @@ void compare_outside(Comparison& compare, const Outside& a, const Outside& b) {
     compare.same("outside.baseline_outside_bytes", a.baseline_outside, b.baseline_outside);
     compare.same("outside.baseline_unattributed_bytes", a.baseline_unattributed, b.baseline_unattributed);
     compare.same("outside.earlier_outside_bytes", a.earlier_outside, b.earlier_outside);
+    compare.same_number("outside.other_process_count", a.other_process_count.value_or(0),
+                        b.other_process_count.value_or(0));
     compare.same("outside.holder_shares_job", a.holder_shares_job, b.holder_shares_job);
 }
 

@@ -139,9 +139,12 @@ void CutWriter::write_event(const Event& event) {
             return;
         }
         case Kind::process_sample:
-            say_event(fmt::format(
-                "process_sample own={} others={} count={}{}", exact_size(event.own_process_bytes()),
-                exact_size(event.other_process_bytes()), event.other_process_count(), keys(event)));
+            if (const auto job = choice_.job_bytes.find(event.ticket); job != choice_.job_bytes.end())
+                say_event(fmt::format("neighbour pid=1 bytes={} job", exact_size(job->second)));
+            say_event(fmt::format("process_sample own={} others={} count={}{}{}",
+                                  exact_size(event.own_process_bytes()),
+                                  exact_size(event.other_process_bytes()), event.other_process_count(),
+                                  event.has(kUnavailable) ? " unavailable" : "", keys(event)));
             return;
         case Kind::cap:
             say_event(fmt::format("cap {} cap_source={}", exact_size(event.limit_bytes()),
@@ -172,6 +175,7 @@ void CutWriter::write_event(const Event& event) {
         case Kind::category:
         case Kind::tap_alloc:
         case Kind::keyframe:
+        case Kind::cupti_memory:
             return;
     }
 }

@@ -27,6 +27,7 @@ class Chooser {
           device_(source.device()),
           wanted_count_(wanted_count) {
         choice_.operation = read_operation(window_.events, records(), failure_, true);
+        add_up_neighbours();
     }
 
     CutChoice run() {
@@ -54,6 +55,20 @@ class Chooser {
     const std::vector<Event>& records() const {
         static const std::vector<Event> none;
         return source_.keyframe ? source_.keyframe->operation : none;
+    }
+
+    // Who they are is told to nobody: one line says what all of them held at a sample.
+    void add_up_neighbours() {
+        NeighbourLog log;
+        window_.events.for_each(window_.events.begin_ticket(), failure_.ticket, [&](const Event& event) {
+            if (event.device != device_) return true;
+            log.take(event);
+            const bool sampled = event.kind == Kind::process_sample && !event.has(kUnavailable);
+            if (sampled && log.job_bytes() != 0)
+                choice_.job_bytes[event.ticket] =
+                    static_cast<uint64_t>(std::min(log.job_bytes(), Wide{UINT64_MAX}));
+            return true;
+        });
     }
 
     uint64_t needed_ticket() const {
@@ -138,7 +153,7 @@ class Chooser {
             case Kind::device_sample:
                 return event.device == device_ && is_observation(event);
             case Kind::process_sample:
-                return event.device == device_ && !event.has(kUnavailable);
+                return event.device == device_;
             case Kind::step:
                 return true;
             case Kind::ok:
@@ -171,6 +186,7 @@ class Chooser {
             case Kind::category:
             case Kind::tap_alloc:
             case Kind::keyframe:
+            case Kind::cupti_memory:
                 return false;
         }
         return false;
@@ -211,13 +227,13 @@ class Chooser {
         const PinnedDevice& pinned = source_.pinned();
         for (const auto& fact : {pinned.before_first_boundary, pinned.first_observation, pinned.peak_outside,
                                  pinned.last_observation, pinned.last_processes, pinned.cap}) {
-            if (fact && fact->ticket < choice_.begin_ticket && !fact->has(kUnavailable)) take_older(*fact);
+            if (fact && fact->ticket < choice_.begin_ticket) take_older(*fact);
         }
         for (const Event& sample : pinned.samples) {
             if (sample.ticket < choice_.begin_ticket && is_observation(sample)) take_older(sample);
         }
         window_.events.for_each(window_.events.begin_ticket(), choice_.begin_ticket, [&](const Event& event) {
-            if (event.device == device_ && !event.has(kUnavailable)) take_older(event);
+            if (event.device == device_) take_older(event);
             return true;
         });
         const auto add = [&](const std::optional<Event>& event) {
@@ -237,7 +253,7 @@ class Chooser {
             if (!known || known->ticket < event.ticket) known = event;
         };
         if (event.kind == Kind::process_sample) newest(last_processes_);
-        if (event.kind == Kind::cap) newest(cap_);
+        if (event.kind == Kind::cap && !event.has(kUnavailable)) newest(cap_);
         if (!is_observation(event)) return;
         newest(last_observation_);
         if (event.kind == Kind::device_sample) newest(last_sample_);

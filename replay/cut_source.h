@@ -5,6 +5,7 @@
 // device; what is older is stated as what was live.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -40,9 +41,10 @@ struct CutSource {
 Result<CutSource> open_source(const Capture& capture, const Analysis& analysis);
 
 struct CutChoice {
-    uint64_t begin_ticket = 0;    // the state is stated as of here
-    std::vector<Event> restated;  // older observations that the verdict used
-    std::vector<Event> events;    // kept, by ticket: up to the failure, and its report and question after it
+    uint64_t begin_ticket = 0;               // the state is stated as of here
+    std::vector<Event> restated;             // older observations that the verdict used
+    std::map<uint64_t, uint64_t> job_bytes;  // of other processes of the job, by the sample they precede
+    std::vector<Event> events;  // kept, by ticket: up to the failure, and its report and question after it
     Operation operation;
 };
 

@@ -263,22 +263,13 @@ class Stater {
         state_.regions.insert(state_.regions.begin(), fillers.begin(), fillers.end());
     }
 
-    static bool is_foreign(const DriverObject& object) {
-        return !object.from_torch() && !object.imported() && is_device_memory(object.object);
-    }
-
     void add_foreign() {
         const uint64_t baseline_ticket = source_.incident.evidence.outside.baseline_ticket.value_or(0);
         std::map<uint16_t, StatedForeign> before, after;
-        std::unordered_set<uint64_t> handles;
         for (const ForeignBytes& held : ledger_.foreign(source_.device()))
             before[held.library] = {.size_bytes = held.bytes, .library = held.library, .count = held.count};
-        for (const auto& [birth, object] : objects_) {
-            if (!is_foreign(object)) continue;
-            const bool handle = object.object == Object::vmm_handle;
-            const Segment* const region = ledger_.segment_of(object.address);
-            if (!handle && region != nullptr && region->state != SegmentState::foreign) continue;
-            if (handle && !handles.insert(object.address).second) continue;
+        ledger_.for_each_foreign(source_.device(), [&](const ForeignObject& object) {
+            const uint64_t birth = object.birth_ticket;
             StatedForeign one{.size_bytes = object.size_bytes,
                               .birth_ticket = birth,
                               .address = object.address,
@@ -299,7 +290,7 @@ class Stater {
                 grown.count = grown.size_bytes == 0 ? 1 : grown.count + 1;
                 grown.size_bytes += one.size_bytes;
             }
-        }
+        });
         for (const auto* sums : {&before, &after}) {
             for (const auto& [library, sum] : *sums) {
                 if (sum.size_bytes != 0) state_.foreign.push_back(sum);

@@ -214,6 +214,8 @@ void CutWriter::write_head() {
     if (header.start_mode != StartMode::from_birth)
         line += fmt::format(" start_mode={}", name(header.start_mode));
     if (header.arm_state != ArmState::recording) line += fmt::format(" arm_state={}", name(header.arm_state));
+    if (header.sampling != Sampling::unknown) line += fmt::format(" sampling={}", name(header.sampling));
+    put("sample_period_ms", header.sample_period_ms);
     put("blind", header.counters.blind);
     const uint64_t failed = source_.failure().ticket;
     const auto& incomplete = header.incomplete_from_ticket;

@@ -15,9 +15,12 @@
 //   mem_info, device_sample         free= [allocated= reserved=] [code=]
 //   operation                       first_failed_bytes= first_failed= attempt_bytes= observed= failed_calls=
 //   code= process_sample                  others_bytes= others= neighbour                       pid= bytes=
-//   blind            code= phase_begin, phase_end, mark    name= folded= family= [begin=] step name= note
-//   dimension= category                        category=             cap              limit= source= tap_*
-//   stream= pool= [free=] keyframe         slot=
+//   job= blind                           code= phase_begin, phase_end, mark    name= folded= family= [begin=]
+//   step                            name=                 note             dimension=
+//   category                        category=             cap              limit= source=
+//   tap_*                           stream= pool= [free=] keyframe         slot=
+//   cupti_memory                    timestamp_ns= memory_kind= code=
+//
 // and at the end thread=, library= (when not 0) and flags= (names joined by a comma, when any but `totals`).
 // A gap is one line: `<ticket> - gap`, runs of them `<first>-<last> - gap`. Names never change; new ones are
 // added before thread=.
@@ -125,7 +128,9 @@ constexpr std::pair<Kind, AddFields> kFields[] = {
          add(line, " others_bytes={} others={}", event.other_process_bytes(), event.other_process_count());
      }},
     {Kind::neighbour,
-     [](Line& line, const Event& event) { add(line, " pid={} bytes={}", event.address, event.link); }},
+     [](Line& line, const Event& event) {
+         add(line, " pid={} bytes={} job={}", event.address, event.link, event.of_this_job() ? 1 : 0);
+     }},
     {Kind::blind, [](Line& line, const Event& event) { add(line, " code={}", event.code); }},
     {Kind::step, [](Line& line, const Event& event) { add(line, " name={}", event.exact_name()); }},
     {Kind::note, [](Line& line, const Event& event) { add(line, " dimension={}", event.link); }},
@@ -146,6 +151,10 @@ constexpr std::pair<Kind, AddFields> kFields[] = {
     {Kind::tap_segment_unmap, add_tap},
     {Kind::tap_oom, add_tap},
     {Kind::keyframe, [](Line& line, const Event& event) { add(line, " slot={}", event.link); }},
+    {Kind::cupti_memory,
+     [](Line& line, const Event& event) {
+         add(line, " timestamp_ns={} memory_kind={} code={}", event.link, event.extra, event.code);
+     }},
 };
 
 void add_fields(Line& line, const Event& event) {
@@ -254,6 +263,16 @@ void dump_counters(const Counters& counters, std::FILE* out) {
         fmt::print(out, "counter_{} {}\n", key, value);
 }
 
+// A name may hold anything, so it comes last; `-`: not known.
+void dump_libraries(const Capture& capture, const Names& names, std::FILE* out) {
+    for (size_t number = 1; number < capture.libraries.size(); ++number) {
+        const Library& library = capture.libraries[number];
+        const std::string* const text = names.of_library(capture, static_cast<uint16_t>(number));
+        fmt::print(out, "library {} role {} entry_points {} name {}\n", number, name(library.role),
+                   library.entry_point_count, text == nullptr ? "-" : plain_ascii(*text));
+    }
+}
+
 void dump_areas(const HeaderFacts& header, std::FILE* out) {
     uint64_t sum_bytes = 0;
     for (const AreaFacts& area : header.areas) {
@@ -282,7 +301,7 @@ void dump_records(const Capture& capture, const DumpOptions& options, std::FILE*
     flush(line, out, 1);
 }
 
-void dump_header(const Capture& capture, std::FILE* out) {
+void dump_header(const Capture& capture, std::FILE* out, const Names& names) {
     const HeaderFacts& header = capture.header;
     fmt::print(out, "version {}.{}\n", header.version_major, header.version_minor);
     field(out, "file_bytes", header.file_bytes);
@@ -304,6 +323,8 @@ void dump_header(const Capture& capture, std::FILE* out) {
     field(out, "start_mode", name(header.start_mode));
     field(out, "arm_state", name(header.arm_state));
     field(out, "sidecar", header.has_sidecar ? "beside" : "none");
+    field(out, "sampling", name(header.sampling));
+    field(out, "sample_period_ms", header.sample_period_ms);
     const AllocatorConfig& config = header.config;
     fmt::print(
         out,
@@ -323,6 +344,7 @@ void dump_header(const Capture& capture, std::FILE* out) {
     fmt::print(out, "threads {}\nlibraries {}\nboundaries {}\nboundary_stride {}\nanchors {}\n",
                capture.threads.size(), capture.libraries.size(), capture.boundaries.size(),
                header.boundary_stride, capture.anchors.size());
+    dump_libraries(capture, names, out);
     dump_window(capture, out);
 }
 

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "capture.h"
+#include "reader_names.h"
 
 namespace memsnap {
 
@@ -15,6 +16,6 @@ struct DumpOptions {
 };
 
 void dump_records(const Capture& capture, const DumpOptions& options, std::FILE* out);
-void dump_header(const Capture& capture, std::FILE* out);
+void dump_header(const Capture& capture, std::FILE* out, const Names& names = {});
 
 }  // namespace memsnap

@@ -57,6 +57,8 @@ struct Event {
     uint64_t own_process_bytes() const { return size_bytes; }
     uint64_t other_process_bytes() const { return link; }
     uint16_t other_process_count() const { return code; }
+    // neighbour
+    bool of_this_job() const { return code == 1; }
     // operation
     uint64_t first_failed_call_bytes() const { return address; }
     uint64_t last_attempt_bytes() const { return size_bytes; }

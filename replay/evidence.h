@@ -65,7 +65,8 @@ struct Growth {
 };
 
 struct Outside {
-    Measure others;                 // bytes of other processes
+    Measure others;  // bytes of other processes
+    std::optional<uint64_t> other_process_count;
     uint64_t named_bytes = 0;       // live driver-level bytes of this process's named libraries
     uint64_t named_growth = 0;      // of them, born after the baseline
     Measure baseline_outside;       // X at the baseline

@@ -87,7 +87,7 @@ class Gatherer {
         } else if (const auto total = log_.total_bytes()) {
             evidence.total = Measure::observed(*total);
             const auto& sample = log_.last_sample();
-            const bool usable = failure_.allocator != FailedAllocator::foreign && sample &&
+            const bool usable = failure_.allocator == FailedAllocator::pytorch && sample &&
                                 sample->device_total_bytes() == *total;
             if (usable) evidence.device_free = Measure::observed(sample->device_free_bytes());
         }

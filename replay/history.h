@@ -12,6 +12,7 @@
 #include "capture.h"
 #include "ledger.h"
 #include "measure.h"
+#include "residual.h"
 
 namespace memsnap {
 
@@ -20,6 +21,21 @@ struct Peak {
     uint64_t active_ticket = 0;
     std::optional<uint64_t> reserved_bytes;  // as the allocator reported it
     std::optional<uint64_t> reserved_ticket;
+    bool at_begin = true;  // no event made active rise above what was live before the first
+};
+
+class PeakWatch {
+  public:
+    // `begin` is the state before the window's first event.
+    PeakWatch(const Ledger& begin, uint64_t begin_ticket, int device);
+
+    // Whether the event made a new peak of active bytes.
+    bool take(const Event& event, const Ledger& ledger);
+    const Peak& peak() const { return peak_; }
+
+  private:
+    int device_;
+    Peak peak_;
 };
 
 // Blocks that were born in the window. Ticks are tickets.
@@ -31,7 +47,8 @@ struct Lifetimes {
 };
 
 // The device's answers against the sum of everything that this process was seen to hold. What is left over
-// belongs to others and to contexts; where it changes, somebody else or something unseen changed.
+// belongs to others and to contexts; where two answers leave intervals that do not meet, somebody else or
+// something unseen changed.
 struct Reconciliation {
     uint64_t observation_count = 0;
     uint64_t mismatch_count = 0;
@@ -46,24 +63,21 @@ struct History {
 
 class HistoryWatch {
   public:
-    // `begin` is the state before the window's first event.
-    HistoryWatch(const Ledger& begin, uint64_t begin_ticket, int device);
+    HistoryWatch(uint64_t begin_ticket, int device) : begin_ticket_(begin_ticket), device_(device) {}
 
     void take(const Event& event, const Ledger& ledger, const Change& change);
-    const History& history() const { return history_; }
+    const Lifetimes& lifetimes() const { return lifetimes_; }
+    const Reconciliation& reconciliation() const { return reconciliation_; }
 
   private:
-    void take_peak(const Event& event, const Ledger& ledger);
     void take_lifetime(const Event& event, const Change& change);
     void take_observation(const Event& event, const Ledger& ledger);
-    Wide held_bytes(const Ledger& ledger);
 
     uint64_t begin_ticket_;
     int device_;
-    History history_;
-    std::optional<Wide> last_residual_bytes_;
-    std::optional<uint64_t> foreign_version_;  // of the ledger's objects that the sum is of
-    Wide foreign_bytes_ = 0;
+    Lifetimes lifetimes_;
+    Reconciliation reconciliation_;
+    std::optional<Residual> last_residual_;
 };
 
 // What the user noted last under each dimension; dimensions by their first note.

@@ -88,6 +88,7 @@ class Collector {
                 if (refused_device_memory(event)) take_refusal(event);
                 break;
             case Kind::ok:
+                if (event.has(kCapturing)) break;  // a graph node is no memory yet
                 if (!event.has(kFromTorch) && !event.has(kNested) && serves_device_memory(event)) {
                     library_success_[event.library] = event.ticket;
                 } else if (event.has(kFromTorch) && uncached() && role(event.op) == OpRole::allocates) {
@@ -124,6 +125,7 @@ class Collector {
             case Kind::tap_segment_unmap:
             case Kind::tap_oom:
             case Kind::keyframe:
+            case Kind::cupti_memory:
             case Kind::initial:
             case Kind::initial_segment:
                 break;

@@ -78,9 +78,9 @@ std::optional<Rule> Ledger::change_state(const Event& event, Change& change) {
         case Kind::initial:
             return initial_block(event, change);
         case Kind::free:
-            return is_death(event) ? object_free(event) : std::nullopt;
+            return is_death(event) ? object_free(event, change) : std::nullopt;
         case Kind::free_fail:
-            return object_free_failed(event);
+            return is_refused_death(event) ? object_free_failed(event, change) : std::nullopt;
         case Kind::step:
             step_count_ = static_cast<uint32_t>(event.size_bytes);
             return std::nullopt;
@@ -121,6 +121,7 @@ std::optional<Rule> Ledger::change_state(const Event& event, Change& change) {
         case Kind::cap:
         case Kind::tap_oom:
         case Kind::keyframe:
+        case Kind::cupti_memory:
             return std::nullopt;
     }
     return std::nullopt;
@@ -168,7 +169,8 @@ uint16_t Ledger::open_phase(uint16_t thread) const {
 }
 
 void Ledger::account(const Segment& segment, bool live) {
-    ++object_version_;
+    const bool made_of_one = segment.kind == SegmentKind::native;
+    if (made_of_one) settle_object(segment.birth_ticket, live && segment.state != SegmentState::foreign);
     if (segment.device < 0) return;
     DeviceTotals& totals = totals_[static_cast<size_t>(segment.device)];
     std::set<uint64_t>& candidates = states_[static_cast<size_t>(segment.device)].candidates;
@@ -210,35 +212,6 @@ std::vector<int> Ledger::devices() const {
 const Segment* Ledger::segment_of(uint64_t address) const {
     const Segment* const segment = segments_.at_or_before(address);
     return segment != nullptr && address < segment->end() ? segment : nullptr;
-}
-
-std::vector<ForeignBytes> Ledger::foreign(int device) const {
-    std::map<uint16_t, ForeignBytes> by_library;
-    std::set<uint64_t> adopted;  // handles behind segments that another library mapped
-    const auto add = [&](uint16_t library, uint64_t bytes) {
-        ForeignBytes& entry = by_library[library];
-        entry.library = library;
-        entry.device = static_cast<int8_t>(device);
-        entry.bytes += bytes;
-        ++entry.count;
-    };
-    objects_.for_each([&](const DriverObject& object) {
-        if (object.device != device || object.imported()) return;
-        const Segment* const region = segments_.find(object.address);
-        const bool own = region != nullptr && region->state != SegmentState::foreign;
-        if (object.object == Object::mapping && own) adopted.insert(object.handle);
-        if (!is_device_memory(object.object) || object.object == Object::vmm_handle || own) return;
-        add(object.library, object.size_bytes);
-    });
-    for (const auto& [handle, memory] : physical_) {
-        if (memory.device != device || memory.imported || memory.from_torch || adopted.contains(handle))
-            continue;
-        add(memory.library, memory.size_bytes);
-    }
-    std::vector<ForeignBytes> foreign;
-    for (const auto& [library, entry] : by_library)
-        foreign.push_back(entry);
-    return foreign;
 }
 
 std::optional<Rule> Ledger::check_end(const Window& window) const {

@@ -15,6 +15,7 @@
 
 #include "address_table.h"
 #include "event.h"
+#include "measure.h"
 #include "rules.h"
 #include "window.h"
 
@@ -96,8 +97,14 @@ struct DriverObject {
     Op op = Op::none;
     int8_t device = -1;
     uint8_t flags = 0;
+    bool in_segment = false;  // PyTorch's allocator holds it, or maps it
     bool from_torch() const { return (flags & kFromTorch) != 0; }
     bool imported() const { return object == Object::import || (flags & kImported) != 0; }
+    // Memory of the device by itself, which another library holds.
+    bool outside() const {
+        const bool single = object == Object::device || object == Object::array || object == Object::async;
+        return single && !in_segment && !imported() && size_bytes != 0;
+    }
 };
 
 // Physical memory behind cuMemCreate: it exists while a reference or a mapping does.
@@ -105,11 +112,18 @@ struct PhysicalMemory {
     uint64_t size_bytes = 0;
     uint32_t reference_count = 0;
     uint32_t mapping_count = 0;
+    uint32_t segment_count = 0;  // of the mappings: those of PyTorch's allocator, or that it uses
     uint16_t library = 0;
     int8_t device = -1;
     bool imported = false;
     bool from_torch = false;
     uint64_t birth_ticket = kNoTicket;
+
+    bool lives() const { return reference_count != 0 || mapping_count != 0; }
+    bool outside() const {
+        return lives() && !imported && !from_torch && segment_count == 0 && size_bytes != 0;
+    }
+    bool unmapped() const { return from_torch && !imported && reference_count != 0 && mapping_count == 0; }
 };
 
 struct DeviceTotals {
@@ -127,8 +141,21 @@ struct DeviceTotals {
     // Reported minus seen, as of the last report. Negative: more seen than reported.
     int64_t unseen_allocated_bytes = 0;
     int64_t unseen_reserved_bytes = 0;
+    uint64_t unmapped_bytes = 0;  // that PyTorch's allocator made and does not map, or not any more
+    // Of other libraries of this process, and what only the driver knows of all of it (VERDICT.md,
+    // "Residual").
+    Wide own_bytes = 0;
+    uint64_t rounding_bytes = 0;
+    Wide pooled_bytes = 0;          // live stream-ordered allocations
+    Wide pool_room_bytes = 0;       // the same in whole pages: a pool grows by those
+    Wide pool_room_peak_bytes = 0;  // and keeps what it had
+
     bool in_use() const {
         return reported_allocated_bytes || block_count != 0 || segment_bytes + candidate_bytes != 0;
+    }
+    // By PyTorch's allocator, with what only its own report tells.
+    Wide held_bytes() const {
+        return Wide{unseen_reserved_bytes} + segment_bytes + candidate_bytes + direct_bytes + unmapped_bytes;
     }
 };
 
@@ -140,11 +167,31 @@ struct ForeignBytes {
     uint64_t count = 0;
 };
 
-// What the last event did to blocks.
+// One of the objects that foreign() sums up.
+struct ForeignObject {
+    uint64_t address = 0;  // or the handle
+    uint64_t size_bytes = 0;
+    uint64_t birth_ticket = kNoTicket;
+    uint16_t library = 0;
+    Op op = Op::none;
+};
+
+// Memory of a device that no sum of it counts: it may lie elsewhere, or belong to somebody else.
+struct BesideBytes {
+    Wide managed_bytes = 0;
+    Wide pinned_bytes = 0;  // of the process
+    uint64_t imported_count = 0;
+    Wide imported_bytes = 0;
+    Wide graph_bytes = 0;
+};
+
+// What the last event did.
 struct Change {
     const Block* born = nullptr;  // in the ledger
     std::optional<Block> freed;   // as it was
     bool deferred = false;        // freed, but the allocator waits for it
+    const DriverObject* object =
+        nullptr;  // that was freed, or lives on after a refusal; until the next event
 };
 
 class Ledger {
@@ -186,10 +233,21 @@ class Ledger {
     const std::vector<DeferredBlock>& deferred() const { return deferred_; }
     // By library, ascending; physical memory of handles counts once, whatever maps it.
     std::vector<ForeignBytes> foreign(int device) const;
+    template <class F>
+    void for_each_foreign(int device, F&& f) const {
+        objects_.for_each([&](const DriverObject& it) {
+            if (it.device == device && it.outside())
+                f(ForeignObject{it.address, it.size_bytes, it.birth_ticket, it.library, it.op});
+        });
+        for (const auto& [handle, memory] : physical_) {
+            if (memory.device == device && memory.outside())
+                f(ForeignObject{handle, memory.size_bytes, memory.birth_ticket, memory.library,
+                                Op::cuMemCreate});
+        }
+    }
+    BesideBytes beside(int device) const;
     uint64_t block_count() const { return blocks_.size(); }
     uint64_t object_count() const { return objects_.size(); }
-    // Grows with every change that foreign() could show, so that its answer can be kept until then.
-    uint64_t object_version() const { return object_version_; }
 
   private:
     // Told by the torch tap about a block that is about to be reported.
@@ -204,11 +262,18 @@ class Ledger {
         uint64_t tap_completed_address = 0;
         uint64_t tap_requested_address = 0;
         std::set<uint64_t> candidates;  // addresses of the segments in that state; account() keeps it
+        std::map<uint16_t, ForeignBytes> foreign;  // by library; none without an allocation
     };
-    // What a thread freed last, in case the call then refuses.
+    // What the last call of a thread freed, by birth, in case it then refuses: one object, or several.
     struct LastFree {
         DriverObject object;
         std::optional<Segment> segment;
+        std::optional<PhysicalMemory> memory;  // that went with it
+    };
+    struct LastCall {
+        Op op = Op::none;
+        uint64_t first_ticket = kNoTicket;
+        std::map<uint64_t, LastFree> frees;
     };
 
     std::optional<Rule> change_state(const Event& event, Change& change);
@@ -223,13 +288,23 @@ class Ledger {
     void tap_free(const Event& event);
     // ledger_objects.cpp
     std::optional<Rule> object_alloc(const DriverObject& object);
-    std::optional<Rule> object_free(const Event& event);
-    std::optional<Rule> object_free_failed(const Event& event);
+    std::optional<Rule> object_free(const Event& event, Change& change);
+    std::optional<Rule> object_free_failed(const Event& event, Change& change);
+    LastFree& last_free(const Event& event, uint64_t birth_ticket);
+    DriverObject& enter(const DriverObject& object);
     std::optional<Rule> add_region(const Segment& segment);
     void remove_region(const DriverObject& object, std::optional<Segment>& removed);
     void unmap(uint64_t address, uint64_t size_bytes);
-    void take_handle(const DriverObject& object, bool live);
+    static uint64_t handle_of(const DriverObject& object);
+    void take_handle(const DriverObject& object);
+    std::optional<PhysicalMemory> drop_handle(const DriverObject& object);
     void tap_segment(const Event& event);
+    // ledger_sums.cpp
+    void count(const DriverObject& object, bool live);
+    void count_outside(const DriverObject& object, bool live);
+    void count_foreign(uint16_t library, int device, uint64_t size_bytes, bool live);
+    void change_memory(uint64_t handle, uint32_t PhysicalMemory::*counter, bool more);
+    void settle_object(uint64_t birth_ticket, bool in_segment);
     // ledger.cpp
     DriverObject born_object(const Event& event) const;
     std::optional<Rule> initial_block(const Event& event, Change& change);
@@ -246,11 +321,10 @@ class Ledger {
     std::vector<DeferredBlock> deferred_;
     std::array<DeviceTotals, kDeviceCapacity> totals_ = {};
     std::array<DeviceState, kDeviceCapacity> states_ = {};
-    std::map<uint16_t, LastFree> last_frees_;                // by thread
+    std::map<uint16_t, LastCall> last_calls_;                // by thread
     std::map<uint16_t, std::vector<uint16_t>> open_phases_;  // by thread; folded names, innermost last
     std::optional<Rule> begin_problem_;
     uint64_t birth_announced_at_ = kNoTicket;
-    uint64_t object_version_ = 0;
     uint32_t step_count_ = 0;
     bool tap_seen_ = false;
 };

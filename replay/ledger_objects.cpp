@@ -20,17 +20,7 @@ bool is_region(const DriverObject& object) {
 }  // namespace
 
 std::optional<Rule> Ledger::object_alloc(const DriverObject& object) {
-    ++object_version_;
-    DriverObject entered = object;
-    take_handle(entered, true);
-    if (entered.object == Object::mapping) {
-        const auto memory = physical_.find(entered.handle);
-        if (memory != physical_.end()) {
-            if (entered.device < 0) entered.device = memory->second.device;
-            if (memory->second.imported) entered.flags |= kImported;
-        }
-    }
-    objects_.insert(entered.birth_ticket, entered);
+    const DriverObject& entered = enter(object);
     if (!is_region(entered) || entered.imported()) return std::nullopt;
     Segment region;
     region.address = entered.address;
@@ -49,6 +39,24 @@ std::optional<Rule> Ledger::object_alloc(const DriverObject& object) {
     if (entered.op == Op::none)
         region.state = SegmentState::segment;  // told by the allocator at a late start
     return add_region(region);
+}
+
+// In the table and in the sums, but not yet as a region.
+DriverObject& Ledger::enter(const DriverObject& object) {
+    DriverObject entered = object;
+    entered.in_segment = object.object == Object::mapping && object.from_torch();
+    if (entered.object == Object::mapping) {
+        const auto memory = physical_.find(entered.handle);
+        if (memory == physical_.end()) {
+            entered.handle = 0;  // a later handle of that number is another
+        } else {
+            if (entered.device < 0) entered.device = memory->second.device;
+            if (memory->second.imported) entered.flags |= kImported;
+        }
+    }
+    take_handle(entered);
+    count(entered, true);
+    return objects_.insert(entered.birth_ticket, entered);
 }
 
 // Contiguous mappings of PyTorch's allocator are one segment.
@@ -90,31 +98,42 @@ std::optional<Rule> Ledger::add_region(const Segment& added) {
     return broken;
 }
 
-std::optional<Rule> Ledger::object_free(const Event& event) {
+std::optional<Rule> Ledger::object_free(const Event& event, Change& change) {
     const DriverObject* const found = objects_.find(event.birth_ticket());
     if (found == nullptr) return Rule::object_unmatched;
-    ++object_version_;
-    LastFree& last = last_frees_[event.thread];
+    LastFree& last = last_free(event, found->birth_ticket);
     last.object = *found;
-    last.segment.reset();
+    change.object = &last.object;
+    count(last.object, false);
     objects_.erase(last.object.birth_ticket);
-    take_handle(last.object, false);
+    last.memory = drop_handle(last.object);
     if (is_region(last.object) && !last.object.imported()) remove_region(last.object, last.segment);
     return std::nullopt;
 }
 
-std::optional<Rule> Ledger::object_free_failed(const Event& event) {
-    const auto last = last_frees_.find(event.thread);
-    if (last == last_frees_.end() || last->second.object.birth_ticket != event.birth_ticket() ||
-        event.birth_ticket() == kNoTicket) {
-        return Rule::object_unmatched;
+// The frees of a context's end, or of a range of mappings, belong together: what ends with it was born before
+// the first of them.
+Ledger::LastFree& Ledger::last_free(const Event& event, uint64_t birth_ticket) {
+    LastCall& last = last_calls_[event.thread];
+    const bool same_call = frees_many(event.op) && last.op == event.op && birth_ticket < last.first_ticket;
+    if (!same_call) {
+        last.op = event.op;
+        last.first_ticket = event.ticket;
+        last.frees.clear();
     }
-    ++object_version_;
-    const LastFree freed = last->second;
-    last_frees_.erase(last);
-    objects_.insert(freed.object.birth_ticket, freed.object);
-    take_handle(freed.object, true);
-    return freed.segment ? add_region(*freed.segment) : std::nullopt;
+    return last.frees[birth_ticket];
+}
+
+std::optional<Rule> Ledger::object_free_failed(const Event& event, Change& change) {
+    // A free that ended nothing leaves nothing to take back; it was counted itself.
+    const auto call = last_calls_.find(event.thread);
+    if (call == last_calls_.end()) return std::nullopt;
+    const auto freed = call->second.frees.extract(event.birth_ticket());
+    if (freed.empty()) return std::nullopt;
+    const LastFree& last = freed.mapped();
+    if (last.memory) physical_.emplace(handle_of(last.object), *last.memory);
+    change.object = &enter(last.object);
+    return last.segment ? add_region(*last.segment) : std::nullopt;
 }
 
 void Ledger::remove_region(const DriverObject& object, std::optional<Segment>& removed) {
@@ -148,34 +167,43 @@ void Ledger::unmap(uint64_t address, uint64_t size_bytes) {
     keep(end, whole.end());
 }
 
+uint64_t Ledger::handle_of(const DriverObject& object) {
+    if (object.object == Object::vmm_handle) return object.address;
+    return object.object == Object::mapping ? object.handle : 0;
+}
+
 // Physical memory lives while it has a reference or a mapping.
-void Ledger::take_handle(const DriverObject& object, bool live) {
-    const bool reference = object.object == Object::vmm_handle;
-    if (!reference && object.object != Object::mapping) return;
-    const uint64_t handle = reference ? object.address : object.handle;
+void Ledger::take_handle(const DriverObject& object) {
+    const uint64_t handle = handle_of(object);
     if (handle == 0) return;
-    if (live && reference) {
-        PhysicalMemory& memory = physical_[handle];
-        if (memory.reference_count == 0 && memory.mapping_count == 0) {
-            memory.size_bytes = object.size_bytes;
-            memory.library = object.library;
-            memory.device = object.device;
-            memory.from_torch = object.from_torch();
-            memory.imported = object.op == Op::cuMemImportFromShareableHandle || object.imported();
-            memory.birth_ticket = object.birth_ticket;
-        }
-        ++memory.reference_count;
+    if (object.object == Object::mapping) {
+        change_memory(handle, &PhysicalMemory::mapping_count, true);
         return;
     }
-    const auto found = physical_.find(handle);
-    if (found == physical_.end()) return;
-    uint32_t& count = reference ? found->second.reference_count : found->second.mapping_count;
-    if (live) {
-        ++count;
-    } else if (count > 0) {
-        --count;
+    const auto [found, fresh] = physical_.try_emplace(handle);
+    PhysicalMemory& memory = found->second;
+    if (fresh) {
+        memory.size_bytes = object.size_bytes;
+        memory.library = object.library;
+        memory.device = object.device;
+        memory.from_torch = object.from_torch();
+        memory.imported = object.op == Op::cuMemImportFromShareableHandle || object.imported();
+        memory.birth_ticket = object.birth_ticket;
     }
-    if (found->second.reference_count == 0 && found->second.mapping_count == 0) physical_.erase(found);
+    change_memory(handle, &PhysicalMemory::reference_count, true);
+}
+
+std::optional<PhysicalMemory> Ledger::drop_handle(const DriverObject& object) {
+    const uint64_t handle = handle_of(object);
+    const auto found = physical_.find(handle);
+    if (handle == 0 || found == physical_.end()) return std::nullopt;
+    const bool reference = object.object == Object::vmm_handle;
+    change_memory(handle, reference ? &PhysicalMemory::reference_count : &PhysicalMemory::mapping_count,
+                  false);
+    if (found->second.lives()) return std::nullopt;
+    const PhysicalMemory gone = found->second;
+    physical_.erase(found);
+    return gone;
 }
 
 // What the torch tap says of a segment that the other taps saw refines it; else it is all there is.

@@ -27,6 +27,8 @@ constexpr std::string_view kSegmentKinds[] = {"native", "expandable"};
 constexpr std::string_view kCompatibilities[] = {"compatible", "incompatible", "unknown", kInUse};
 constexpr std::string_view kExtentStates[] = {"live", "deferred", "free"};
 constexpr std::string_view kNearMisses[] = {"recovered", "probe"};
+constexpr std::string_view kBalanceInstants[] = {"peak", "failure", "end"};
+constexpr std::string_view kBalanceSources[] = {"observed", "carried", "carried_back", "unknown"};
 constexpr std::string_view kSchemas[] = {kReceiptSchema};
 constexpr std::string_view kAlgorithms[] = {"sha256"};
 constexpr std::string_view kFailureSeen[] = {"window", "keyframe", "none"};
@@ -44,6 +46,8 @@ constexpr std::string_view kRemovedFields[] = {"addresses",    "file_names",  "h
 #define MEMSNAP_WORD(name, ...) #name,
 constexpr std::string_view kStartModes[] = {MEMSNAP_START_MODES(MEMSNAP_WORD)};
 constexpr std::string_view kArmStates[] = {MEMSNAP_ARM_STATES(MEMSNAP_WORD)};
+constexpr std::string_view kSamplings[] = {MEMSNAP_SAMPLINGS(MEMSNAP_WORD)};
+constexpr std::string_view kBlinds[] = {MEMSNAP_BLINDS(MEMSNAP_WORD)};
 constexpr std::string_view kFamilies[] = {MEMSNAP_FAMILIES(MEMSNAP_WORD)};
 constexpr std::string_view kRoles[] = {MEMSNAP_LIBRARY_ROLES(MEMSNAP_WORD)};
 constexpr std::string_view kOperations[] = {MEMSNAP_OPS(MEMSNAP_WORD)};
@@ -119,6 +123,13 @@ std::string_view name(NearMiss::Kind kind) {
     return pick(kNearMisses, kind);
 }
 
+std::string_view name(BalanceInstant instant) {
+    return pick(kBalanceInstants, instant);
+}
+std::string_view name(BalanceSource source) {
+    return pick(kBalanceSources, source);
+}
+
 std::string_view state_name(const Extent& extent) {
     return extent.live ? kExtentStates[0] : (extent.deferred ? kExtentStates[1] : kExtentStates[2]);
 }
@@ -175,6 +186,14 @@ Words words(Vocabulary vocabulary) {
             return kRoles;
         case Vocabulary::shape:
             return shape_names();
+        case Vocabulary::sampling:
+            return kSamplings;
+        case Vocabulary::blind:
+            return Words(kBlinds).subspan(1);  // `none` is no reason
+        case Vocabulary::balance_instant:
+            return kBalanceInstants;
+        case Vocabulary::balance_source:
+            return kBalanceSources;
         case Vocabulary::hypothesis:
             return hypotheses();
         case Vocabulary::status:

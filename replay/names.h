@@ -7,6 +7,7 @@
 #include <span>
 #include <string_view>
 
+#include "balance.h"
 #include "evidence.h"
 #include "extent.h"
 #include "incident.h"
@@ -21,6 +22,8 @@ std::string_view name(SizeClass size_class);
 std::string_view name(Compatibility compatibility);
 std::string_view name(SegmentKind kind);
 std::string_view name(NearMiss::Kind kind);
+std::string_view name(BalanceInstant instant);
+std::string_view name(BalanceSource source);
 
 inline constexpr std::string_view kReceiptSchema = "memsnap.receipt.v1";
 // What stands for the compatibility of an extent that is live or deferred.
@@ -53,6 +56,10 @@ enum class Vocabulary : uint8_t {
     compatibility,
     library_role,
     shape,
+    sampling,
+    blind,
+    balance_instant,
+    balance_source,
     hypothesis,
     status,
     verdict_qualifier,

@@ -7,6 +7,7 @@
 
 #include "extent.h"
 #include "policy.h"
+#include "window_builder.h"
 
 namespace memsnap {
 namespace {
@@ -44,9 +45,9 @@ bool read_event(const EventStream& events, const std::vector<Event>& recorded, u
     return ticket < events.end_ticket() && events.read(ticket, event);
 }
 
-bool changes_mappings(const Event& event) {
+bool changes_mappings(const EventStream& events, const Event& event) {
     if (event.kind == Kind::ok) return event.op == Op::cuMemMap;
-    return event.kind == Kind::free && object_of(event.op) != Object::host;
+    return event.kind == Kind::free && !event.has(kCapturing) && freed_object(events, event) != Object::host;
 }
 
 // From the observation back to the refusal it belongs to: nothing of this process may have been given back.
@@ -56,7 +57,7 @@ bool unchanged_since_refusal(const EventStream& events, const Event& observation
     for (uint64_t ticket = observation.ticket; ticket-- > operation.first_refused_ticket;) {
         Event event;
         if (!events.read(ticket, event)) return false;
-        if (changes_mappings(event)) return false;
+        if (changes_mappings(events, event)) return false;
         if (event.kind == Kind::fail && event.thread == observation.thread) return true;
     }
     return false;

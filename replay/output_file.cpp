@@ -13,6 +13,8 @@
 #include <cstring>
 #include <utility>
 
+#include "reader_names.h"
+
 namespace memsnap {
 
 namespace {
@@ -54,16 +56,20 @@ bool give_name(const std::string& temporary, const std::string& path, bool repla
     return ::link(temporary.c_str(), path.c_str()) == 0;
 }
 
-// Why what has the name must stay, or null. A rename over a device or the recording itself could not be
-// undone.
+bool is_same_file(const struct stat& target, const std::string& path) {
+    struct stat other = {};
+    return ::stat(path.c_str(), &other) == 0 && other.st_dev == target.st_dev &&
+           other.st_ino == target.st_ino;
+}
+
+// Why what has the name must stay, or null. A rename over a device, the recording itself or its names could
+// not be undone.
 const char* irreplaceable(const std::string& path, const std::string& input) {
     struct stat target = {};
-    struct stat source = {};
     if (::stat(path.c_str(), &target) != 0) return nullptr;
     if (!S_ISREG(target.st_mode)) return "is not a regular file";
-    const bool same = ::stat(input.c_str(), &source) == 0 && source.st_dev == target.st_dev &&
-                      source.st_ino == target.st_ino;
-    return same ? "is the recording itself" : nullptr;
+    if (is_same_file(target, input)) return "is the recording itself";
+    return is_same_file(target, input + kNamesSuffix) ? "holds the names of the recording" : nullptr;
 }
 
 constexpr const char* kTaken = "exists, and is not overwritten";

@@ -4,7 +4,6 @@
 #include "outside.h"
 
 #include <algorithm>
-#include <unordered_set>
 
 #include "policy.h"
 
@@ -25,20 +24,11 @@ std::optional<Event> baseline_of(const PinnedDevice& pinned, uint64_t operation_
     return std::nullopt;
 }
 
-// Live bytes of libraries whose name is known, born after a ticket. A handle counts once, whatever maps it.
+// Live bytes of libraries whose name is known, born after a ticket.
 uint64_t named_bytes_since(const Ledger& ledger, int device, uint64_t ticket) {
     uint64_t bytes = 0;
-    std::unordered_set<uint64_t> handles;
-    ledger.for_each_object([&](const DriverObject& object) {
-        const bool counts = object.device == device && object.library != 0 && !object.from_torch() &&
-                            !object.imported() && is_device_memory(object.object) &&
-                            object.birth_ticket > ticket;
-        if (!counts) return;
-        const Segment* segment = ledger.segment_of(object.address);
-        const bool own = segment != nullptr && segment->state != SegmentState::foreign;
-        if (own && object.object != Object::vmm_handle) return;
-        if (object.object == Object::vmm_handle && !handles.insert(object.address).second) return;
-        bytes += object.size_bytes;
+    ledger.for_each_foreign(device, [&](const ForeignObject& object) {
+        if (object.library != 0 && object.birth_ticket > ticket) bytes += object.size_bytes;
     });
     return bytes;
 }
@@ -55,20 +45,36 @@ uint64_t outside_bytes(const Event& observation) {
     return minus(minus(observation.device_total_bytes(), observation.device_free_bytes()), reserved);
 }
 
+void NeighbourLog::take(const Event& event) {
+    const bool available = !event.has(kUnavailable);
+    if (event.kind == Kind::neighbour && available && event.of_this_job()) waiting_bytes_ += event.link;
+    if (event.kind != Kind::process_sample) return;
+    if (available) {
+        job_bytes_ = waiting_bytes_;
+        others_bytes_ = event.other_process_bytes();
+    }
+    waiting_bytes_ = 0;
+}
+
 ObservationLog::ObservationLog(const Capture& capture, const PinnedDevice& pinned, int device,
                                uint64_t until_ticket, std::optional<uint64_t> instant_ns)
     : capture_(capture), device_(device), until_ticket_(until_ticket), instant_ns_(instant_ns) {
     for (const auto& fact :
          {pinned.before_first_boundary, pinned.first_observation, pinned.peak_outside,
           pinned.last_observation, pinned.first_processes, pinned.last_processes, pinned.cap}) {
-        if (fact) take(*fact);
+        if (fact) take_fact(*fact);
     }
     for (const Event& sample : pinned.samples)
-        take(sample);
+        take_fact(sample);
 }
 
 void ObservationLog::take(const Event& event) {
-    if (event.device != device_ || event.has(kUnavailable)) return;
+    take_fact(event);
+    if (event.device == device_ && event.ticket < until_ticket_) neighbours_.take(event);
+}
+
+void ObservationLog::take_fact(const Event& event) {
+    if (event.device != device_) return;
     const bool observes = is_observation(event);
     // What a card has in all does not change: later observations tell it as well.
     if (observes && !total_bytes_) total_bytes_ = event.device_total_bytes();
@@ -78,7 +84,7 @@ void ObservationLog::take(const Event& event) {
         return !known || known->ticket < event.ticket;
     };
     if (event.kind == Kind::process_sample && newer(last_processes_)) last_processes_ = event;
-    if (event.kind == Kind::cap && newer(cap_)) cap_ = event;
+    if (event.kind == Kind::cap && !event.has(kUnavailable) && newer(cap_)) cap_ = event;
 }
 
 void ObservationLog::take_observation(const Event& event) {
@@ -99,12 +105,11 @@ Outside measure_outside(const PinnedDevice& pinned, const ObservationLog& log, c
         if (foreign.library != 0) outside.named_bytes += foreign.bytes;
     }
     outside.named_growth = outside.named_bytes;
-    if (baseline) {
-        const uint64_t since = named_bytes_since(ledger, device, baseline->ticket);
-        outside.named_growth = std::min(outside.named_bytes, since);
-    }
-    if (const auto& processes = log.last_processes()) {
+    if (baseline) outside.named_growth = named_bytes_since(ledger, device, baseline->ticket);
+    // A sample that told nothing takes back what the one before it told.
+    if (const auto& processes = log.last_processes(); processes && !processes->has(kUnavailable)) {
         outside.others = Measure::observed(processes->other_process_bytes());
+        outside.other_process_count = processes->other_process_count();
     }
     if (baseline) {
         const uint64_t bytes = outside_bytes(*baseline);
@@ -120,6 +125,7 @@ Outside measure_outside(const PinnedDevice& pinned, const ObservationLog& log, c
     if (const auto earlier = log.earlier_outside_bytes()) {
         outside.earlier_outside = Measure::observed(*earlier);
     }
+    outside.holder_shares_job = log.neighbours().job_holds_half();
     return outside;
 }
 

@@ -10,16 +10,33 @@
 #include "capture.h"
 #include "evidence.h"
 #include "ledger.h"
+#include "measure.h"
 
 namespace memsnap {
 
 // What was observed of one device up to an instant: fed with events, starting from the pinned facts.
+// Of the bytes of other processes, those of this job: its `neighbour` records stand before each sample.
+class NeighbourLog {
+  public:
+    // Events of the device, from the window's first on.
+    void take(const Event& event);
+    // Whether this job holds at least half of what the last available sample says of others.
+    Wide job_bytes() const { return job_bytes_; }
+    bool job_holds_half() const { return others_bytes_ > 0 && 2 * job_bytes_ >= others_bytes_; }
+
+  private:
+    Wide waiting_bytes_ = 0;  // told since the last sample
+    Wide job_bytes_ = 0;
+    Wide others_bytes_ = 0;
+};
+
 class ObservationLog {
   public:
     // Nothing at or after `until` counts. `instant_ns`: the failing instant, nullopt when it cannot be dated.
     ObservationLog(const Capture& capture, const PinnedDevice& pinned, int device, uint64_t until_ticket,
                    std::optional<uint64_t> instant_ns);
 
+    // An event of the window.
     void take(const Event& event);
 
     std::optional<uint64_t> total_bytes() const { return total_bytes_; }
@@ -28,8 +45,10 @@ class ObservationLog {
     const std::optional<Event>& cap() const { return cap_; }
     // The least outside bytes seen long enough before the instant.
     std::optional<uint64_t> earlier_outside_bytes() const { return earlier_outside_bytes_; }
+    const NeighbourLog& neighbours() const { return neighbours_; }
 
   private:
+    void take_fact(const Event& event);
     void take_observation(const Event& event);
 
     const Capture& capture_;
@@ -41,6 +60,7 @@ class ObservationLog {
     std::optional<Event> last_processes_;
     std::optional<Event> cap_;
     std::optional<uint64_t> earlier_outside_bytes_;
+    NeighbourLog neighbours_;
 };
 
 // A successful, available answer about the device's free bytes.

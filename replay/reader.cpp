@@ -246,8 +246,8 @@ bool Reader::read_small_tables() {
             wire::AreaId::libraries, wire_.library_count,
             [&](const wire::Library& library, uint64_t) {
                 const auto role = static_cast<uint8_t>(library.role);
-                capture_.libraries.push_back(
-                    {known(role, LibraryRole::program, LibraryRole::unknown), library.name});
+                capture_.libraries.push_back({known(role, LibraryRole::program, LibraryRole::unknown),
+                                              library.name, library.entry_point_count});
                 return true;
             }) &&
         each_entry<wire::Anchor>(

@@ -21,6 +21,11 @@ MEMSNAP_KINDS(MEMSNAP_SAME_KIND)
 MEMSNAP_OPS(MEMSNAP_SAME_OP)
 #define MEMSNAP_SAME_OBJECT(name, number, ...) static_assert(static_cast<int>(wire::Object::name) == number);
 MEMSNAP_OBJECTS(MEMSNAP_SAME_OBJECT)
+#define MEMSNAP_SAME_BLIND(name, number, ...) static_assert(static_cast<int>(wire::Blind::name) == number);
+MEMSNAP_BLINDS(MEMSNAP_SAME_BLIND)
+#define MEMSNAP_SAME_SAMPLING(name, number, ...) \
+    static_assert(static_cast<int>(wire::Sampling::name) == number);
+MEMSNAP_SAMPLINGS(MEMSNAP_SAME_SAMPLING)
 static_assert(kNoTicket == wire::kNoTicket && kDeviceCapacity == wire::kDeviceCapacity);
 
 constexpr uint8_t kKnownFlags =

@@ -204,6 +204,8 @@ void Reader::take_header() {
     out.trouble_errno = wire_.trouble_errno;
     out.failure_count = wire_.failure_count;
     out.boundary_stride = wire_.boundary_stride;
+    out.sampling = known(static_cast<uint32_t>(wire_.sampling), Sampling::nvml_failed, Sampling::unknown);
+    out.sample_period_ms = wire_.sample_period_ms;
 }
 
 }  // namespace memsnap

@@ -38,6 +38,14 @@ Json::Object tolerated_json(const ReplayOutcome& outcome) {
     return counts;
 }
 
+// Every reason, also those that never occurred.
+Json::Object blind_json(const ReplayOutcome& outcome) {
+    Json::Object counts;
+    for (size_t code = 1; code < kBlindCount; ++code)
+        counts[std::string(name(static_cast<Blind>(code)))] = outcome.blind[code];
+    return counts;
+}
+
 // Of the first and of the last event of the window.
 struct Ends {
     std::optional<uint64_t> first_counter;
@@ -76,6 +84,10 @@ Json::Object capture_json(const Capture& capture, const Analysis& analysis) {
                         {"lapped_count", counters.lapped},
                         {"blind_count", counters.blind},
                         {"table_full_count", counters.table_full},
+                        {"unknown_free_count", counters.unknown_frees},
+                        {"samples_failed_count", counters.samples_failed},
+                        {"sampling", name(header.sampling)},
+                        {"blind", blind_json(analysis.replay)},
                         {"boundary_stride", header.boundary_stride},
                         {"start_mode", name(header.start_mode)},
                         {"arm_state", name(header.arm_state)},

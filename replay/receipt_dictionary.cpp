@@ -39,14 +39,22 @@ std::map<uint64_t, uint64_t> turned(const std::unordered_map<uint64_t, uint64_t>
 Dictionary::Dictionary(const Analysis& analysis) {
     for (const Note& note : analysis.notes)
         dimensions_.emplace(note.dimension, dimensions_.size() + 1);
-    if (!analysis.incident) return;
-    const Scene& scene = analysis.incident->scene;
+    if (analysis.incident) take_scene(analysis.incident->scene);
+    for (const Balance& balance : analysis.holders)
+        take_libraries(balance.libraries);
+}
+
+void Dictionary::take_scene(const Scene& scene) {
     for (const SiteShare& share : scene.sites)
         sites_.emplace(share.key, share.ordinal);
     for (const uint16_t phase : scene.phases)
         phases_.emplace(phase, phases_.size() + 1);
-    for (const ForeignBytes& foreign : scene.libraries) {
-        if (foreign.library != 0) libraries_.emplace(foreign.library, libraries_.size() + 1);
+    take_libraries(scene.libraries);
+}
+
+void Dictionary::take_libraries(const std::vector<ForeignBytes>& libraries) {
+    for (const ForeignBytes& held : libraries) {
+        if (held.library != 0) libraries_.emplace(held.library, libraries_.size() + 1);
     }
 }
 

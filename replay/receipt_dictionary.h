@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <unordered_map>
+#include <vector>
 
 #include "analysis.h"
 #include "capture.h"
@@ -29,6 +30,9 @@ class Dictionary {
     Json::Object json(const std::array<uint8_t, 16>& ring_id) const;
 
   private:
+    void take_scene(const Scene& scene);
+    void take_libraries(const std::vector<ForeignBytes>& libraries);
+
     std::unordered_map<SiteKey, uint64_t, SiteKeyHash> sites_;
     std::unordered_map<uint64_t, uint64_t> phases_;
     std::unordered_map<uint64_t, uint64_t> libraries_;

@@ -4,6 +4,7 @@
 #include "receipt_evidence.h"
 
 #include "names.h"
+#include "receipt_holders.h"
 #include "receipt_scene.h"
 
 namespace memsnap {
@@ -146,6 +147,7 @@ void add_incident(const Capture& capture, const Incident& incident, const Dictio
     evidence["ledgers"] = take_fields("ledgers", ledger_fields(incident), provenance);
     Json::Object outside = take_fields("outside", outside_fields(incident.evidence.outside), provenance);
     outside["baseline_ticket"] = incident.evidence.outside.baseline_ticket;
+    outside["other_process_count"] = incident.evidence.outside.other_process_count;
     outside["holder_shares_job"] = incident.evidence.outside.holder_shares_job;
     evidence["outside"] = std::move(outside);
     provenance["failure.request_bytes"] = name(incident.evidence.request.provenance);
@@ -176,6 +178,7 @@ Json::Object evidence_json(const Capture& capture, const Analysis& analysis, con
                           {"peak", {}},
                           {"lifetimes", {}},
                           {"reconciliation", {}},
+                          {"holders", holders_json(analysis.holders, dictionary)},
                           {"shapes", {}},
                           {"provenance", Json::Object{}}};
     if (analysis.incident) {

@@ -8,6 +8,7 @@
 
 #include "explain.h"
 #include "names.h"
+#include "receipt_balance.h"
 #include "receipt_inequality.h"
 #include "receipt_shape.h"
 
@@ -68,9 +69,9 @@ class Rules {
         check_presence();
         if (problem_.empty()) check_lists();
         if (problem_.empty()) check_tickets();
+        if (problem_.empty()) check_libraries();
         if (problem_.empty() && incident_) {
             check_sites();
-            check_libraries();
             check_extents();
             check_growth();
             check_statuses();
@@ -129,8 +130,7 @@ class Rules {
         const JsonValue& noted = receipt_["environment"]["dimensions"];
         need(counts_up(noted, "dimension") && noted.Size() == dictionary_["dimensions"].Size(),
              "environment.dimensions", "are those of the dictionary");
-        const bool named = !dictionary_["sites"].Empty() || !dictionary_["phases"].Empty() ||
-                           !dictionary_["libraries"].Empty();
+        const bool named = !dictionary_["sites"].Empty() || !dictionary_["phases"].Empty();
         need(incident_ || !named, "dictionary", "names what the evidence uses");
         if (incident_) return;
         const auto failures = evidence_["failures"].GetArray();
@@ -159,10 +159,17 @@ class Rules {
         const Wide events = number(capture_["end_ticket"]) - number(capture_["first_ticket"]);
         for (const char* name : {"missing_count", "torn_count", "unknown_kind_count"})
             need(number(capture_[name]) <= events, std::string("capture.") + name, "is more than there are");
+        for (const auto& reason : capture_["blind"].GetObject())
+            need(number(reason.value) <= events, "capture.blind", "is more than there are");
         for (const JsonValue& failure : evidence_["failures"].GetArray()) {
             ticket(failure["ticket"], "evidence.failures[].ticket");
             need(number(failure["chain"]) < size(evidence_["failures"]), "evidence.failures[].chain",
                  "is no index of a failure");
+        }
+        for (const JsonValue& balance : evidence_["holders"].GetArray()) {
+            ticket(balance["ticket"], "evidence.holders[].ticket");
+            need(number(balance["imported_count"]) < end, "evidence.holders[].imported_count",
+                 "does not fit the recording");
         }
         for (const JsonValue& miss : evidence_["near_misses"].GetArray())
             ticket(miss["ticket"], "evidence.near_misses[].ticket");
@@ -209,14 +216,24 @@ class Rules {
         need(named == with_stack, "dictionary.sites", "are the sites with a stack, by ordinal");
     }
 
+    // The unnamed one comes first; a list goes on counting where the lists before it ended.
     void check_libraries() {
-        Wide expected = 0;
-        for (const JsonValue& library : evidence_["libraries"].GetArray()) {
-            const Wide ordinal = number(library["library"]);
-            need(ordinal == 0 ? expected == 0 : ordinal == ++expected, "evidence.libraries[].library",
-                 "ordinals count from 1");
-        }
-        need(expected == size(dictionary_["libraries"]), "dictionary.libraries",
+        Wide known = 0;
+        const auto take = [&](const JsonValue& libraries, std::string_view place) {
+            std::vector<Wide> seen;
+            for (const JsonValue& library : libraries.GetArray()) {
+                const Wide ordinal = number(library["library"]);
+                const bool unnamed_first = ordinal != 0 || seen.empty();
+                need(unnamed_first && ordinal <= known + 1 && std::ranges::find(seen, ordinal) == seen.end(),
+                     place, "ordinals count from 1");
+                known = std::max(known, ordinal);
+                seen.push_back(ordinal);
+            }
+        };
+        if (incident_) take(evidence_["libraries"], "evidence.libraries[].library");
+        for (const JsonValue& balance : evidence_["holders"].GetArray())
+            take(balance["libraries"], "evidence.holders[].libraries[].library");
+        need(known == size(dictionary_["libraries"]), "dictionary.libraries",
              "are the libraries of the evidence");
     }
 
@@ -324,7 +341,8 @@ class Rules {
 }  // namespace
 
 std::string broken_receipt_rule(const JsonValue& receipt) {
-    return Rules(receipt).run();
+    std::string problem = Rules(receipt).run();
+    return problem.empty() ? broken_balance_rule(receipt) : problem;
 }
 
 }  // namespace memsnap

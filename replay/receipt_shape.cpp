@@ -107,11 +107,14 @@ ReceiptShape int32() {
 }
 
 // One member for each name, all of one shape.
-Members each(std::initializer_list<std::string_view> names, const ReceiptShape& shape) {
+Members each(Words names, const ReceiptShape& shape) {
     Members members;
     for (const std::string_view name : names)
         members.push_back({name, shape});
     return members;
+}
+Members each(std::initializer_list<std::string_view> names, const ReceiptShape& shape) {
+    return each(Words(names.begin(), names.size()), shape);
 }
 
 Members joined(Members first, Members second) {
@@ -120,18 +123,21 @@ Members joined(Members first, Members second) {
 }
 
 ReceiptShape capture() {
-    return object(joined(each({"ring_capacity_records", "first_ticket", "end_ticket", "recorded_count",
-                               "missing_count", "torn_count", "unknown_kind_count", "lost_count",
-                               "lapped_count", "blind_count", "table_full_count"},
-                              number()),
-                         {{"boundary_stride", uint32()},
-                          {"start_mode", word(Vocabulary::start_mode)},
-                          {"arm_state", word(Vocabulary::arm_state)},
-                          {"exit_seen", boolean()},
-                          {"exit_status", or_null(int32())},
-                          {"failure_seen_in", word(Vocabulary::failure_seen)},
-                          {"uncertain", list(word(Vocabulary::uncertainty))},
-                          {"tolerated", keyed(words(Vocabulary::rule), number())}}));
+    return object(
+        joined(each({"ring_capacity_records", "first_ticket", "end_ticket", "recorded_count", "missing_count",
+                     "torn_count", "unknown_kind_count", "lost_count", "lapped_count", "blind_count",
+                     "table_full_count", "unknown_free_count", "samples_failed_count"},
+                    number()),
+               {{"sampling", word(Vocabulary::sampling)},
+                {"blind", object(each(words(Vocabulary::blind), number()))},
+                {"boundary_stride", uint32()},
+                {"start_mode", word(Vocabulary::start_mode)},
+                {"arm_state", word(Vocabulary::arm_state)},
+                {"exit_seen", boolean()},
+                {"exit_status", or_null(int32())},
+                {"failure_seen_in", word(Vocabulary::failure_seen)},
+                {"uncertain", list(word(Vocabulary::uncertainty))},
+                {"tolerated", keyed(words(Vocabulary::rule), number())}}));
 }
 
 ReceiptShape environment() {
@@ -212,7 +218,7 @@ ReceiptShape outside() {
         joined(each({"others_bytes", "named_bytes", "named_growth_bytes", "baseline_ticket",
                      "baseline_outside_bytes", "baseline_unattributed_bytes", "earlier_outside_bytes"},
                     or_null(number())),
-               {{"holder_shares_job", boolean()}}));
+               {{"other_process_count", or_null(between(0, UINT16_MAX))}, {"holder_shares_job", boolean()}}));
 }
 
 ReceiptShape growth() {
@@ -249,6 +255,23 @@ ReceiptShape libraries() {
                         {"role", word(Vocabulary::library_role)},
                         {"bytes", number()},
                         {"allocation_count", number()}}));
+}
+
+ReceiptShape holders() {
+    const ReceiptShape held = object({{"library", number()}, {"bytes", number()}});
+    Members sum = joined({{"device", device()},
+                          {"instant", word(Vocabulary::balance_instant)},
+                          {"ticket", number()},
+                          {"source", word(Vocabulary::balance_source)},
+                          {"total_bytes", or_null(number())},
+                          {"libraries", list(held)},
+                          {"others_bytes", or_null(number())}},
+                         joined(each({"active_bytes", "fragmented_free_bytes"}, wide()),
+                                each({"unattributed_bytes", "free_bytes"}, or_null(wide()))));
+    Members beside =
+        joined(each({"managed_bytes", "pinned_bytes", "imported_bytes", "graph_bytes"}, wide()),
+               each({"imported_count", "reusable_free_bytes", "incompatible_free_bytes"}, number()));
+    return list(object(joined(std::move(sum), std::move(beside))));
 }
 
 ReceiptShape shapes() {
@@ -306,6 +329,7 @@ ReceiptShape evidence() {
                    {"peak", or_null(std::move(peak))},
                    {"lifetimes", or_null(std::move(lifetimes))},
                    {"reconciliation", or_null(std::move(reconciliation))},
+                   {"holders", holders()},
                    {"shapes", or_null(shapes())},
                    {"provenance", keyed(provenance_keys(), word(Vocabulary::provenance))}});
 }

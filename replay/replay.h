@@ -17,6 +17,7 @@ namespace memsnap {
 
 struct ReplayOutcome {
     uint64_t event_count = 0;
+    std::array<uint64_t, kBlindCount> blind = {};  // records by Blind
     std::array<uint64_t, kRuleCount> tolerated =
         {};  // broken rules explained by a declared loss, or of the driver layer
 
@@ -46,6 +47,7 @@ Result<ReplayOutcome> replay(const Capture& capture, const Window& window, Ledge
     window.events.for_each([&](const Event& event) {
         if (error) return false;
         ++outcome.event_count;
+        if (event.kind == Kind::blind && event.code < kBlindCount) ++outcome.blind[event.code];
         Change change;
         if (const auto broken = ledger.apply(event, change)) judge(*broken, event.ticket);
         if (error) return false;

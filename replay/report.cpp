@@ -7,9 +7,12 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
+#include <ranges>
 
 #include "advice.h"
 #include "names.h"
+#include "report_card.h"
 #include "report_sentence.h"
 #include "report_text.h"
 
@@ -18,22 +21,12 @@ namespace {
 
 constexpr size_t kReportColumns = 100;
 constexpr size_t kFindingIndent = 29;  // of a finding's sentence
-constexpr unsigned kBarColumns = 30;
-constexpr std::string_view kFreeLabel = "free";
 constexpr size_t kSitesShown_count = 4;
-constexpr size_t kLibrariesShown_count = 2;
-
-// A part of the card.
-struct Part {
-    std::string label;
-    uint64_t bytes = 0;
-    std::string note;
-};
 
 class Report {
   public:
-    Report(const Capture& capture, const Analysis& analysis, const ReportStyle& style)
-        : capture_(capture), analysis_(analysis), style_(style), symbols_(style.utf8) {}
+    Report(const Capture& capture, const Analysis& analysis, const ReportStyle& style, const Names& names)
+        : capture_(capture), analysis_(analysis), style_(style), names_(names), symbols_(style.utf8) {}
 
     std::string run() {
         head();
@@ -105,7 +98,7 @@ class Report {
         const Event& event = incident.failure.event;
         std::string who = "PyTorch";
         if (incident.evidence.allocator == FailedAllocator::foreign) {
-            who = fmt::format("library {}", event.library);
+            who = library_label(capture_, names_, event.library);
         }
         std::string text = fmt::format("{} asked for {}", who, size_text(event.size_bytes));
         if (incident.scene.step_count != 0) {
@@ -117,52 +110,23 @@ class Report {
         return text;
     }
 
-    std::vector<Part> parts_of(const Incident& incident) const {
-        const Evidence& evidence = incident.evidence;
-        const Numbers& n = *incident.verdict.numbers;
-        const std::string request = size_text(incident.failure.event.size_bytes);
-        std::vector<Part> parts;
-        parts.push_back({"active", evidence.allocated.low, "tensors in use"});
-        parts.push_back({"waiting", evidence.deferred.low, "freed, waiting for a stream"});
-        parts.push_back({"fragmented", evidence.extents.fragmented, "free, in holes below " + request});
-        parts.push_back({"reusable", evidence.extents.reusable, "free, in holes that may fit"});
-        parts.push_back(
-            {"incompatible", evidence.extents.incompatible, "free, in other pools or size classes"});
-        uint64_t named = 0;
-        size_t shown = 0;
-        for (const ForeignBytes& foreign : incident.scene.libraries) {
-            if (foreign.library == 0 || shown++ >= kLibrariesShown_count) continue;
-            parts.push_back({fmt::format("library {}", foreign.library), foreign.bytes, "of this process"});
-            named += foreign.bytes;
-        }
-        const uint64_t others = evidence.outside.others.known() ? evidence.outside.others.low : 0;
-        parts.push_back({"other processes", others, ""});
-        const Wide rest = n.outside - Wide{named} - Wide{others};
-        parts.push_back(
-            {evidence.outside.others.known() ? "context, etc." : "outside PyTorch",
-             rest > 0 ? static_cast<uint64_t>(rest) : 0,
-             evidence.outside.others.known() ? "unattributed" : "context, libraries, other processes"});
-        parts.push_back({std::string(kFreeLabel), evidence.device_free.low, "on the device"});
-        return parts;
-    }
-
-    // Only where every part is known do they add up to the card.
     void parts(const Incident& incident) {
         const Evidence& evidence = incident.evidence;
-        if (!incident.verdict.numbers || !evidence.device_free.exact()) return;
-        const std::vector<Part> parts = parts_of(incident);
-        std::vector<uint64_t> bytes;
-        for (const Part& part : parts)
-            bytes.push_back(part.bytes);
-        const std::vector<int64_t> rounded = hundredths_of_parts(bytes);
-        for (size_t index = 0; index < parts.size(); ++index) {
-            const Part& part = parts[index];
-            if (rounded[index] == 0 && part.label != kFreeLabel) continue;
-            const std::string drawn = bar(part.bytes, evidence.total.low, kBarColumns, style_.utf8);
-            line(fmt::format("  {:<15} {:>8} GiB  {:<{}}  {}", part.label, hundredths_text(rounded[index]),
-                             drawn, kBarColumns, part.note));
-        }
-        line();
+        const Balance& at_failure = analysis_.holders.back();
+        card({.now = at_failure,
+              .peak = analysis_.holders.front(),
+              .request_bytes = incident.failure.event.size_bytes,
+              .waiting_bytes = evidence.deferred.low,
+              .other_process_count = evidence.outside.other_process_count});
+    }
+
+    void card(const CardView& view) {
+        std::vector<std::string> block = card_lines(capture_, names_, style_, view);
+        std::ranges::copy(beside_lines(view.now), std::back_inserter(block));
+        std::ranges::copy(blind_lines(capture_, analysis_.replay, names_), std::back_inserter(block));
+        for (const std::string& text : block)
+            line(text);
+        if (!block.empty()) line();
     }
 
     void findings(const Incident& incident) {
@@ -179,7 +143,7 @@ class Report {
             line("  " + sentence);
         }
         const auto qualifiers = incident.verdict.qualifiers.names();
-        if (!qualifiers.empty()) wrapped("  qualifiers   ", qualifiers);
+        if (!qualifiers.empty()) wrapped("  qualifiers   ", qualifiers, ", ");
         line();
     }
 
@@ -202,18 +166,27 @@ class Report {
     }
 
     // Words after a label, continued under the first of them.
-    void wrapped(std::string_view label, const std::vector<std::string_view>& words) {
+    void wrapped(std::string_view label, const std::vector<std::string_view>& words,
+                 std::string_view separator) {
         std::string text(label);
         for (size_t index = 0; index < words.size(); ++index) {
             const bool last = index + 1 == words.size();
-            if (text.size() > label.size() && text.size() + words[index].size() + 1 > kReportColumns) {
+            const size_t columns = text.size() + words[index].size() + (last ? 0 : separator.size() - 1);
+            if (text.size() > label.size() && columns > kReportColumns) {
                 line(text);
                 text.assign(label.size(), ' ');
             }
             text += words[index];
-            if (!last) text += ", ";
+            if (!last) text += separator;
         }
         line(text);
+    }
+
+    void advise(std::string_view label, std::string_view sentence) {
+        std::vector<std::string_view> words;
+        for (const auto word : std::views::split(sentence, ' '))
+            words.emplace_back(word.begin(), word.end());
+        wrapped(label, words, " ");
     }
 
     void sites(const Scene& scene) {
@@ -269,14 +242,14 @@ class Report {
             const Explanation& explanation = incident.explanations[static_cast<unsigned>(*primary)];
             advice = {explanation.fix, explanation.proof, {}};
         }
-        if (!advice.fix.empty()) line(fmt::format("  try    {}", advice.fix));
-        if (!advice.proof.empty()) line(fmt::format("  prove  {}", advice.proof));
+        if (!advice.fix.empty()) advise("  try    ", advice.fix);
+        if (!advice.proof.empty()) advise("  prove  ", advice.proof);
         if (!advice.proof.empty()) line("         compared by: memsnap-replay diff THIS AFTER");
         std::string_view said;
         for (const Hypothesis one : kHypotheses) {
             const std::string_view probe = incident.explanations[static_cast<unsigned>(one)].probe;
             if (probe.empty() || probe == said) continue;
-            line(fmt::format("  probe  {}", probe));
+            advise("  probe  ", probe);
             said = probe;
         }
     }
@@ -311,22 +284,41 @@ class Report {
             lane("reserved", shapes.reserved);
             lane("outside", shapes.outside);
         }
+        fullest();
         if (analysis_.shapes.empty()) line("  no device memory was reported");
         const bool sized = std::ranges::all_of(
             analysis_.shapes, [](const DeviceShapes& shapes) { return shapes.total_bytes.has_value(); });
         if (!sized) line("  shapes need the card's size, and nobody asked the device for it");
         if (sized && !analysis_.shapes.empty()) {
-            line();
+            if (analysis_.holders.empty()) line();
             line("  A shape is what a lane did, not a cause.");
         }
+    }
+
+    // One card has room on the screen.
+    void fullest() {
+        const std::vector<Balance>& holders = analysis_.holders;
+        size_t most = 0;
+        for (size_t at = 0; at < holders.size(); at += 2) {
+            if (holders[at].active_bytes > holders[most].active_bytes) most = at;
+        }
+        if (holders.empty()) return;
+        line();
+        if (holders.size() > 2)
+            line(fmt::format("  who holds cuda:{} (--device tells of another)", holders[most].device));
+        card({.now = holders[most + 1],
+              .peak = holders[most],
+              .request_bytes = std::nullopt,
+              .waiting_bytes = 0,
+              .other_process_count = std::nullopt});
     }
 
     void lane(std::string_view label, const Lane& lane) {
         std::string text = fmt::format("    {:<9} {:<16}", label, name(lane.shape));
         if (lane.max_bytes) text += fmt::format("peak {}", size_text(*lane.max_bytes));
         if (lane.first_bytes && lane.last_bytes) {
-            text += fmt::format(", {} at the first and {} at the last of {} points",
-                                size_text(*lane.first_bytes), size_text(*lane.last_bytes), lane.point_count);
+            text += fmt::format(", first {}, last {} of {} points", size_text(*lane.first_bytes),
+                                size_text(*lane.last_bytes), lane.point_count);
         }
         line(text);
     }
@@ -334,14 +326,16 @@ class Report {
     const Capture& capture_;
     const Analysis& analysis_;
     const ReportStyle style_;
+    const Names& names_;
     const ReportSymbols symbols_;
     std::string out_;
 };
 
 }  // namespace
 
-std::string render_report(const Capture& capture, const Analysis& analysis, const ReportStyle& style) {
-    return Report(capture, analysis, style).run();
+std::string render_report(const Capture& capture, const Analysis& analysis, const ReportStyle& style,
+                          const Names& names) {
+    return Report(capture, analysis, style, names).run();
 }
 
 }  // namespace memsnap

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The one screen: verdict first, then the parts of the card, the four hypotheses, who holds the memory, what
-// to try. The rule: at most 100 columns, every printed part adds up to the printed whole, and nothing stands
-// here that is not in the receipt.
+// to try. The rule: at most 100 columns, every printed part adds up to the printed whole, and no number
+// stands here that is not in the receipt.
 #pragma once
 
 #include <string>
 
 #include "analysis.h"
 #include "capture.h"
+#include "reader_names.h"
 
 namespace memsnap {
 
@@ -17,6 +18,8 @@ struct ReportStyle {
     bool utf8 = false;  // false: ASCII only
 };
 
-std::string render_report(const Capture& capture, const Analysis& analysis, const ReportStyle& style);
+// Names are no part of a receipt: they are shown here and nowhere else.
+std::string render_report(const Capture& capture, const Analysis& analysis, const ReportStyle& style,
+                          const Names& names = {});
 
 }  // namespace memsnap

@@ -56,7 +56,7 @@ int64_t hundredths(Wide bytes) {
     return saturated(floor_div(bytes * 100 + kGiB / 2, kGiB));
 }
 
-std::vector<int64_t> hundredths_of_parts(const std::vector<uint64_t>& parts_bytes) {
+std::vector<int64_t> hundredths_of_parts(const std::vector<Wide>& parts_bytes) {
     if (parts_bytes.empty()) return {};
     // The first part also stands in sentences, so it is rounded as it is there.
     std::vector<int64_t> rounded = {hundredths(parts_bytes.front())};
@@ -66,12 +66,14 @@ std::vector<int64_t> hundredths_of_parts(const std::vector<uint64_t>& parts_byte
     int64_t given = rounded.front();
     for (const size_t index : by_remainder) {
         sum += parts_bytes[index];
-        rounded.push_back(saturated(Wide{parts_bytes[index]} * 100 / kGiB));
+        rounded.push_back(saturated(floor_div(parts_bytes[index] * 100, kGiB)));
         given += rounded.back();
     }
-    std::ranges::stable_sort(by_remainder, [&](size_t a, size_t b) {
-        return Wide{parts_bytes[a]} * 100 % kGiB > Wide{parts_bytes[b]} * 100 % kGiB;
-    });
+    const auto remainder = [&](size_t index) {
+        const Wide scaled = parts_bytes[index] * 100;
+        return scaled - floor_div(scaled, kGiB) * kGiB;
+    };
+    std::ranges::stable_sort(by_remainder, std::greater{}, remainder);
     for (const size_t index : by_remainder) {
         if (given >= hundredths(sum)) break;
         ++rounded[index];

@@ -29,7 +29,8 @@ std::string size_text(uint64_t bytes);
 int64_t hundredths(Wide bytes);
 
 // Rounded so that they add up to the rounded sum: the first to the nearest, the others by largest remainder.
-std::vector<int64_t> hundredths_of_parts(const std::vector<uint64_t>& parts_bytes);
+// Parts may be negative.
+std::vector<int64_t> hundredths_of_parts(const std::vector<Wide>& parts_bytes);
 
 // A bar of at most `columns` cells for part / whole; eighths of a cell in UTF-8, whole cells in ASCII.
 std::string bar(uint64_t part, uint64_t whole, unsigned columns, bool utf8);

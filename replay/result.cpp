@@ -7,17 +7,30 @@
 
 namespace memsnap {
 
-std::string printable(std::string_view text) {
+namespace {
+
+template <class F>
+std::string escaped(std::string_view text, F&& is_shown) {
     std::string shown;
     for (const char c : text) {
         const auto byte = static_cast<unsigned char>(c);
-        if (byte < 0x20 || byte == 0x7f) {
-            shown += fmt::format("\\x{:02x}", byte);
-        } else {
+        if (is_shown(byte)) {
             shown += c;
+        } else {
+            shown += fmt::format("\\x{:02x}", byte);
         }
     }
     return shown;
+}
+
+}  // namespace
+
+std::string printable(std::string_view text) {
+    return escaped(text, [](unsigned char byte) { return byte >= 0x20 && byte != 0x7f; });
+}
+
+std::string plain_ascii(std::string_view text) {
+    return escaped(text, [](unsigned char byte) { return byte >= 0x20 && byte < 0x7f; });
 }
 
 std::string describe(const Error& error) {

@@ -41,6 +41,9 @@ inline std::unexpected<Error> failure(Error error) {
 // A file name as a terminal may show it: control characters as \xNN.
 std::string printable(std::string_view text);
 
+// A text of any bytes as a terminal may show it: all but printable ASCII as \xNN.
+std::string plain_ascii(std::string_view text);
+
 // One or two lines for a terminal.
 std::string describe(const Error& error);
 

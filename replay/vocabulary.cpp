@@ -22,6 +22,8 @@ MEMSNAP_NAMES(Object, MEMSNAP_OBJECTS)
 MEMSNAP_NAMES(BoundaryFamily, MEMSNAP_FAMILIES)
 MEMSNAP_NAMES(Category, MEMSNAP_CATEGORIES)
 MEMSNAP_NAMES(CapSource, MEMSNAP_CAP_SOURCES)
+MEMSNAP_NAMES(Blind, MEMSNAP_BLINDS)
+MEMSNAP_NAMES(Sampling, MEMSNAP_SAMPLINGS)
 MEMSNAP_NAMES(LibraryRole, MEMSNAP_LIBRARY_ROLES)
 MEMSNAP_NAMES(ClockSource, MEMSNAP_CLOCK_SOURCES)
 MEMSNAP_NAMES(StartMode, MEMSNAP_START_MODES)
@@ -64,6 +66,11 @@ OpRole role(Op op) {
 }
 Object object_of(Op op) {
     return facts(op).object;
+}
+
+bool frees_many(Op op) {
+    return role(op) == OpRole::frees &&
+           (object_of(op) == Object::context || object_of(op) == Object::mapping);
 }
 
 #define MEMSNAP_NUMBER_CASE(name, number, ...) \

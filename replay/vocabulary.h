@@ -5,6 +5,7 @@
 // are made; the numbers are those of the wire, so a reader maps by looking up, never by guessing.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -36,6 +37,15 @@ enum class Category : uint16_t {
 };
 enum class CapSource : uint16_t {
     MEMSNAP_CAP_SOURCES(MEMSNAP_ENUMERATOR)
+};
+// Why something was not hooked.
+enum class Blind : uint16_t {
+    MEMSNAP_BLINDS(MEMSNAP_ENUMERATOR)
+};
+inline constexpr size_t kBlindCount = static_cast<size_t>(Blind::original_missing) + 1;
+// What the recorder could ask about the devices.
+enum class Sampling : uint32_t {
+    MEMSNAP_SAMPLINGS(MEMSNAP_ENUMERATOR)
 };
 enum class LibraryRole : uint8_t {
     MEMSNAP_LIBRARY_ROLES(MEMSNAP_ENUMERATOR)
@@ -72,6 +82,8 @@ std::string_view name(Op op);
 std::string_view name(BoundaryFamily family);
 std::string_view name(Category category);
 std::string_view name(CapSource source);
+std::string_view name(Blind blind);
+std::string_view name(Sampling sampling);
 std::string_view name(LibraryRole role);
 std::string_view name(ClockSource source);
 std::string_view name(StartMode mode);
@@ -82,6 +94,8 @@ std::string_view name(Trouble trouble);
 OpRole role(Op op);
 // The class of object that a call makes or frees; Object::none for other calls.
 Object object_of(Op op);
+// Whether one call can end several objects: a context with what was made in it, a range of mappings.
+bool frees_many(Op op);
 
 // nullopt: a number this build does not know (a newer minor version), counted and skipped.
 std::optional<Kind> kind_of_number(uint8_t number);

@@ -14,7 +14,7 @@
     X(tap_alloc, 64) X(tap_free_requested, 65) X(tap_free_completed, 66)                        \
     X(tap_segment_alloc, 67) X(tap_segment_free, 68) X(tap_segment_map, 69)                     \
     X(tap_segment_unmap, 70) X(tap_oom, 71)                                                     \
-    X(keyframe, 80) X(initial, 81) X(initial_segment, 82)
+    X(keyframe, 80) X(initial, 81) X(initial_segment, 82) X(cupti_memory, 83)
 
 #define MEMSNAP_OBJECTS(X)                                                                      \
     X(none, 0) X(block, 1) X(device, 2) X(managed, 3) X(host, 4) X(array, 5) X(async, 6)        \
@@ -44,7 +44,7 @@
     X(cudaIpcCloseMemHandle, 38, frees, import) X(cudaDestroyExternalMemory, 39, frees, import) \
     X(cudaMemPoolDestroy, 40, frees, pool) X(cudaMemPoolTrimTo, 41, other, none)                \
     X(cudaGraphAddMemFreeNode, 42, frees, graph_node)                                           \
-    X(cudaDeviceGraphMemTrim, 43, other, none) X(cudaDeviceReset, 44, other, none)              \
+    X(cudaDeviceGraphMemTrim, 43, other, none) X(cudaDeviceReset, 44, frees, context)            \
     X(cudaIpcGetMemHandle, 48, other, none) X(cudaMemPoolSetAttribute, 49, other, none)         \
     X(cudaMemPoolExportToShareableHandle, 50, other, none)                                      \
     X(cudaMemPoolExportPointer, 51, other, none) X(cudaDeviceSetMemPool, 52, other, none)       \
@@ -60,8 +60,8 @@
     X(cuMemRetainAllocationHandle, 110, allocates, vmm_handle)                                  \
     X(cuMemImportFromShareableHandle, 111, allocates, vmm_handle)                               \
     X(cuIpcOpenMemHandle, 112, allocates, import) X(cuImportExternalMemory, 113, allocates, import) \
-    X(cuExternalMemoryGetMappedBuffer, 114, other, none)                                        \
-    X(cuExternalMemoryGetMappedMipmappedArray, 115, other, none)                                \
+    X(cuExternalMemoryGetMappedBuffer, 114, allocates, import)                                 \
+    X(cuExternalMemoryGetMappedMipmappedArray, 115, allocates, array)                            \
     X(cuMemPoolCreate, 116, allocates, pool)                                                    \
     X(cuMemPoolImportFromShareableHandle, 117, allocates, pool)                                 \
     X(cuMemPoolImportPointer, 118, allocates, import)                                           \
@@ -79,7 +79,7 @@
     X(cuMemPoolTrimTo, 172, other, none) X(cuMulticastUnbind, 173, other, none)                 \
     X(cuGraphAddMemFreeNode, 174, frees, graph_node) X(cuDeviceGraphMemTrim, 175, other, none)  \
     X(cuCtxDestroy, 176, frees, context) X(cuDevicePrimaryCtxRelease, 177, frees, context)      \
-    X(cuDevicePrimaryCtxReset, 178, other, none) X(cuGreenCtxDestroy, 179, frees, context)      \
+    X(cuDevicePrimaryCtxReset, 178, frees, context) X(cuGreenCtxDestroy, 179, frees, context)      \
     X(cuMemSetAccess, 192, other, none) X(cuIpcGetMemHandle, 193, other, none)                  \
     X(cuMemExportToShareableHandle, 194, other, none) X(cuMemPoolSetAttribute, 195, other, none) \
     X(cuMemPoolExportToShareableHandle, 196, other, none)                                       \
@@ -91,6 +91,11 @@
     X(none, 0) X(parameter, 1) X(gradient, 2) X(optimizer_state, 3) X(buffer, 4) X(input, 5)    \
     X(activation, 6) X(temporary, 7)
 #define MEMSNAP_CAP_SOURCES(X) X(none, 0) X(memory_fraction, 1) X(user, 2)
+#define MEMSNAP_BLINDS(X)                                                                       \
+    X(none, 0) X(deepbind, 1) X(dlmopen, 2) X(unknown_entry_point, 3) X(resolver_bypassed, 4)   \
+    X(original_missing, 5)
+#define MEMSNAP_SAMPLINGS(X)                                                                    \
+    X(unknown, 0) X(nvml, 1) X(off, 2) X(nvml_missing, 3) X(nvml_failed, 4)
 #define MEMSNAP_LIBRARY_ROLES(X)                                                                \
     X(unknown, 0) X(torch_allocator, 1) X(torch, 2) X(cuda_runtime, 3) X(cuda_driver, 4)        \
     X(program, 5)

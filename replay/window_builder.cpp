@@ -24,12 +24,42 @@ bool is_death(const Event& event) {
     return event.kind == Kind::free && !event.has(kNested) && !event.has(kCapturing);
 }
 
+bool is_refused_death(const Event& event) {
+    return event.kind == Kind::free_fail && !event.has(kNested) && !event.has(kCapturing);
+}
+
 Object object_of(const Event& event) {
     if (event.kind == Kind::block_alloc || event.kind == Kind::block_free || event.kind == Kind::initial) {
         return Object::block;
     }
     if (event.kind == Kind::initial_segment) return Object::device;
     return object_of(event.op);
+}
+
+namespace {
+
+bool is_block(const Event& event) {
+    return object_of(event) == Object::block;
+}
+
+// A birth record in the ring or beside the free. Blocks have frees of their own kind.
+bool read_birth(const EventStream& events, const Event& death, uint64_t birth_ticket, Event& birth) {
+    if (death.has(kBirthFollows)) return events.read(death.ticket + 1, birth) && birth.kind == Kind::birth;
+    return birth_ticket < death.ticket && events.read(birth_ticket, birth) && is_birth(birth) &&
+           is_block(birth) == is_block(death);
+}
+
+Object class_of_birth(const Event& death, const Event& birth) {
+    if (birth.kind != Kind::birth) return object_of(birth);
+    return is_block(death) ? Object::block : object_of(birth.op);
+}
+
+}  // namespace
+
+Object freed_object(const EventStream& events, const Event& free) {
+    Event birth;
+    if (!read_birth(events, free, free.birth_ticket(), birth)) return object_of(free);
+    return class_of_birth(free, birth);
 }
 
 bool serves_device_memory(const Event& event) {
@@ -51,10 +81,10 @@ uint64_t certain_until(const WindowFacts& facts, uint64_t begin_ticket, uint64_t
 
 namespace {
 
-// cudaFree and cuMemFree free managed memory as well.
-Object freed_class(const Event& event) {
+// One address can be only one of these, and one call may free any of them.
+Object key_class(const Event& event) {
     const Object object = object_of(event);
-    return object == Object::managed ? Object::device : object;
+    return object == Object::managed || object == Object::async ? Object::device : object;
 }
 
 LiveObject object_from_birth(const Event& event) {
@@ -133,7 +163,7 @@ class Builder {
             set_born(event.ticket, true);
         } else if (is_death(event)) {
             take_death(event);
-        } else if (event.kind == Kind::free_fail && event.birth_ticket() != kNoTicket) {
+        } else if (is_refused_death(event) && event.birth_ticket() != kNoTicket) {
             if (in_window(event.birth_ticket())) {
                 set_born(event.birth_ticket(), true);
             } else if (const auto found = freed_.find(event.birth_ticket()); found != freed_.end()) {
@@ -166,7 +196,7 @@ class Builder {
     bool is_birth_of(uint64_t ticket, const Event& death) const {
         Event birth;
         return source_.events.read(ticket, birth) && is_birth(birth) && birth.address == death.address &&
-               freed_class(birth) == freed_class(death);
+               is_block(birth) == is_block(death);
     }
 
     // The birth is in the ring before the window, beside the free, or not told.
@@ -174,12 +204,10 @@ class Builder {
         object.site = 0;
         object.birth_known = false;
         Event birth;
-        if (death.has(kBirthFollows)) {
-            if (!source_.events.read(death.ticket + 1, birth) || birth.kind != Kind::birth) return;
+        if (!read_birth(source_.events, death, object.birth_ticket, birth)) return;
+        if (birth.kind == Kind::birth) {
             object.step = birth.birth_step();
             object.phase = birth.birth_phase();
-        } else if (!source_.events.read(object.birth_ticket, birth) || !is_birth(birth)) {
-            return;
         }
         object.site = birth.site();
         object.birth_time_counter = birth.time_counter;
@@ -188,8 +216,7 @@ class Builder {
         object.op = birth.op;
         object.flags = birth.flags;
         object.birth_known = true;
-        if (birth.kind != Kind::birth) object.object = object_of(birth);
-        if (birth.kind == Kind::birth && object.object != Object::block) object.object = object_of(birth.op);
+        object.object = class_of_birth(death, birth);
     }
 
     bool take_table() {
@@ -273,7 +300,7 @@ class Builder {
         if (!unnamed_deaths_ && source_.facts.first_missing_ticket == kNoTicket) return;
         std::map<std::pair<Object, uint64_t>, uint64_t> births;  // of what is still taken for live
         source_.events.for_each([&](const Event& event) {
-            const Object object = freed_class(event);
+            const Object object = key_class(event);
             const bool counted =
                 object == Object::vmm_handle || object == Object::import;  // one end a reference
             if (counted || (!is_birth(event) && !is_death(event))) return true;

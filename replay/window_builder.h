@@ -35,7 +35,11 @@ uint64_t certain_until(const WindowFacts& facts, uint64_t begin_ticket, uint64_t
 // The events that make and remove an object. `birth` tells of a fact that the live table also holds.
 bool is_birth(const Event& event);
 bool is_death(const Event& event);
+bool is_refused_death(const Event& event);  // takes the death before it back
 Object object_of(const Event& event);
+// The class of what a `free` ended: that of the birth it names, where the window can read it, else that of
+// its call.
+Object freed_object(const EventStream& events, const Event& free);
 // Of a call that asks for memory of the device, whatever came of it.
 bool serves_device_memory(const Event& event);
 

@@ -85,8 +85,9 @@ void EventLines::tap_failure(const Actor& actor, uint64_t request_bytes, uint64_
     add(fmt::format("tap_oom {} stream={} pool={}{}", request_bytes, stream, pool, by(actor)));
 }
 
-void EventLines::foreign(const std::string& name, const Actor& actor, std::string_view call, uint64_t bytes) {
-    add(fmt::format("call {} {} {} at={:#x}{}", name, call, bytes, next_foreign_, by(actor)));
+void EventLines::foreign(const std::string& name, const Actor& actor, std::string_view call, uint64_t bytes,
+                         std::string_view flags) {
+    add(fmt::format("call {} {} {} at={:#x}{}{}", name, call, bytes, next_foreign_, flags, by(actor)));
     next_foreign_ += (bytes + 2 * kAlignment_bytes) / kAlignment_bytes * kAlignment_bytes;
 }
 

@@ -50,7 +50,9 @@ class EventLines {
     void tap_failure(const Actor& actor, uint64_t request_bytes, uint64_t stream, uint64_t pool);
 
     // Others.
-    void foreign(const std::string& name, const Actor& actor, std::string_view call, uint64_t bytes);
+    // `flags`: words of the line, each after a space.
+    void foreign(const std::string& name, const Actor& actor, std::string_view call, uint64_t bytes,
+                 std::string_view flags = {});
     void release_foreign(const std::string& name, const Actor& actor);
     void device_sample(const Actor& actor, uint64_t total_bytes, uint64_t free_bytes);
     void process_sample(const Actor& actor, uint64_t own_bytes, uint64_t others_bytes);

@@ -20,6 +20,14 @@ struct Held {
     unsigned thread = 1;
 };
 
+// What a library or the program made and still has.
+struct Owned {
+    std::string name;
+    Actor who;
+    uint64_t card_bytes = 0;  // that it takes from the card
+    bool captured = false;
+};
+
 class Walk {
   public:
     explicit Walk(const Plan& plan) : plan_(plan), random_(plan.seed) {
@@ -37,6 +45,7 @@ class Walk {
             options.segment_gap_bytes = random_.one_in(4) ? 0 : 4 * kMiB;
             models_.emplace_back(lines_, cards_[i], options);
             held_.emplace_back();
+            owned_.emplace_back();
         }
     }
 
@@ -61,8 +70,7 @@ class Walk {
         } else if (chance < 82) {
             lines_.device_sample(who, cards_[device].total_bytes, models_[device].free_on_card_bytes());
         } else if (chance < 85) {
-            others_ = random_.below(cards_[device].total_bytes / 16);
-            lines_.process_sample(who, models_[device].reserved_bytes(), others_);
+            sample_processes(device, who);
         } else if (chance < 88) {
             use_library(device, who);
         } else if (chance < 93) {
@@ -75,6 +83,8 @@ class Walk {
             if (!plan_.damaged) lines_.add("lose");
         } else if (chance < 98) {
             lines_.add(fmt::format("note batch {}", random_.below(3)));
+        } else if (chance < 99) {
+            lines_.question(who, cards_[device].total_bytes, models_[device].free_on_card_bytes(), false);
         } else {
             ranges(who);
         }
@@ -102,23 +112,86 @@ class Walk {
         held.erase(held.begin() + static_cast<ptrdiff_t>(at));
     }
 
-    // Another library's memory, or its refusal.
-    void use_library(size_t device, Actor who) {
-        who.library = 3 + static_cast<unsigned>(random_.below(3));
-        const uint64_t bytes = random_.between(1, 30) * kMiB;
-        if (models_[device].free_on_card_bytes() < bytes || random_.one_in(6)) {
-            lines_.refused(who, "cudaMalloc", bytes, false);
+    void sample_processes(size_t device, const Actor& who) {
+        others_ = random_.below(cards_[device].total_bytes / 16);
+        for (uint64_t count = random_.below(3); count > 0; --count) {
+            lines_.add(fmt::format("neighbour pid={} bytes={}{}{} device={}", 100 + count,
+                                   random_.below(others_ + 1), random_.one_in(2) ? " job" : "",
+                                   random_.one_in(8) ? " unavailable" : "", device));
+        }
+        if (random_.one_in(8)) {
+            lines_.add(fmt::format("process_sample own=0 others=0 unavailable device={}", device));
             return;
         }
-        constexpr std::string_view kCalls[] = {"cudaMalloc", "cudaMallocAsync", "cudaMallocHost",
-                                               "cudaMallocManaged", "cuMemCreate"};
+        lines_.process_sample(who, models_[device].reserved_bytes(), others_);
+    }
+
+    // Another library's memory, its refusal, or the end of what it has.
+    void use_library(size_t device, Actor who) {
+        who.library = 3 + static_cast<unsigned>(random_.below(3));
+        const uint64_t bytes = random_.between(1, 30) * kMiB - random_.below(2) * 512;
+        if (models_[device].free_on_card_bytes() < bytes || random_.one_in(6)) {
+            lines_.refused(who, "cudaMalloc", bytes, false);
+        } else if (random_.one_in(3)) {
+            release(device);
+        } else {
+            make(device, who, bytes);
+        }
+    }
+
+    struct Making {
+        std::string_view call;
+        std::string_view flags;
+        bool on_card = true;
+    };
+
+    void make(size_t device, const Actor& who, uint64_t bytes) {
+        constexpr Making kMakings[] = {{"cudaMalloc", ""},
+                                       {"cuMemAlloc", ""},
+                                       {"cudaMallocAsync", ""},
+                                       {"cudaMallocArray", ""},
+                                       {"cuMemCreate", ""},
+                                       {"cudaMallocHost", "", false},
+                                       {"cudaMallocManaged", "", false},
+                                       {"cudaIpcOpenMemHandle", " imported", false},
+                                       {"cudaGraphAddMemAllocNode", "", false},
+                                       {"cudaMallocAsync", " capturing", false}};
+        const Making& making = random_.one_of(kMakings);
         const std::string name = lines_.fresh('f');
-        const std::string_view call = random_.one_of(kCalls);
-        lines_.foreign(name, who, call, bytes);
-        if (call != "cudaMallocHost" && call != "cudaMallocManaged") cards_[device].outside_bytes += bytes;
-        if (random_.one_in(2)) return;
-        lines_.release_foreign(name, who);
-        if (call != "cudaMallocHost" && call != "cudaMallocManaged") cards_[device].outside_bytes -= bytes;
+        lines_.foreign(name, who, making.call, bytes, making.flags);
+        if (making.on_card) cards_[device].outside_bytes += bytes;
+        owned_[device].push_back({name, who, making.on_card ? bytes : 0,
+                                  making.flags.find("capturing") != std::string_view::npos});
+        if (making.call == "cuMemCreate" && random_.one_in(2)) {
+            const std::string again = lines_.fresh('f');
+            lines_.add(fmt::format("call {} cuMemRetainAllocationHandle {} at={} device={}", again, bytes,
+                                   name, device));
+            owned_[device].push_back({again, who, 0, false});
+        }
+    }
+
+    // By its own call, or with the context that it was made in, or not after all.
+    void release(size_t device) {
+        std::vector<Owned>& owned = owned_[device];
+        if (owned.empty()) return;
+        const size_t at = random_.below(owned.size());
+        const Owned one = owned[at];
+        const uint64_t how = one.captured ? 0 : random_.below(8);
+        const std::string with_context = fmt::format("end_context cudaDeviceReset {} device={} library={}",
+                                                     one.name, one.who.device, one.who.library);
+        if (how == 0 && !one.captured) {
+            lines_.add(fmt::format("free_fail {} device={}", one.name, one.who.device));
+        } else if (how == 1) {
+            lines_.add(with_context + " code=1");
+        } else {
+            if (how == 2) {
+                lines_.add(with_context);
+            } else {
+                lines_.release_foreign(one.name, one.who);
+            }
+            cards_[device].outside_bytes -= one.card_bytes;
+            owned.erase(owned.begin() + static_cast<ptrdiff_t>(at));
+        }
     }
 
     void ranges(const Actor& who) {
@@ -134,6 +207,7 @@ class Walk {
     std::vector<Card> cards_;
     std::vector<AllocatorModel> models_;
     std::vector<std::vector<Held>> held_;
+    std::vector<std::vector<Owned>> owned_;
     uint64_t others_ = 0;
 };
 

@@ -10,7 +10,8 @@ import ring_file
 
 
 def recorded(bench, cause: str, ring_mb: int) -> pathlib.Path:
-    job = bench.run("laps.py", cause, simcuda=("--total", "4GiB"), MEMSNAP_RING_MB=str(ring_mb), MEMSNAP_OUT=f"{cause}-{ring_mb}.bin", MEMSNAP_KEEP="always")
+    """Without samples: whether one comes before the failure is a matter of time, and two jobs are compared."""
+    job = bench.run("laps.py", cause, simcuda=("--total", "4GiB"), MEMSNAP_SAMPLE_MS="0", MEMSNAP_RING_MB=str(ring_mb), MEMSNAP_OUT=f"{cause}-{ring_mb}.bin", MEMSNAP_KEEP="always")
     assert (job.code, job.stdout) == (0, "caught\n"), job.stderr
     return bench.folder / f"{cause}-{ring_mb}.bin"
 

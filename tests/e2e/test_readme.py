@@ -8,6 +8,11 @@ from conftest import TOP
 README = (TOP / "README.md").read_text()
 
 
+def without_event_count(screen: str) -> list[str]:
+    """How often the card was looked at is a matter of time, and each look is an event."""
+    return re.sub(r"events \d+ of \d+ kept", "events kept", screen).splitlines()
+
+
 def test_the_sample_in_the_readme_is_the_demos_real_output(bench):
     sample = re.search(r"<!-- demo:begin -->\n```\n(.*?)```\n<!-- demo:end -->", README, re.S).group(1)
     job = bench.run("pinned_remainders.py", MEMSNAP_OUT="ring.bin")
@@ -16,7 +21,7 @@ def test_the_sample_in_the_readme_is_the_demos_real_output(bench):
     replay = bench.replay("ring.bin")
 
     assert replay.code == 10
-    assert replay.stdout.splitlines() == sample.splitlines()
+    assert without_event_count(replay.stdout) == without_event_count(sample)
 
 
 def test_the_readmes_scripts_exist_and_can_be_run():

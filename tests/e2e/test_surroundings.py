@@ -120,7 +120,7 @@ def test_a_closed_standard_error_stays_untouched(bench):
 
     assert (job.returncode, job.stdout) == (0, "caught\n")
     assert bench.replay("check", bench.rings()[0]).code == 0
-    assert [path for path in bench.folder.iterdir() if path.suffix != ".bin"] == []
+    assert [path for path in bench.folder.iterdir() if path.suffix not in (".bin", ".names")] == []
 
 
 def test_a_standard_error_that_nobody_reads_does_not_stop_the_job(bench):

@@ -14,15 +14,15 @@ STAGES = [
     ("words", r"result|vocabulary\w*|measure"),
     ("event", r"event"),
     ("reader", r"capture|window\w*|reader\w*|ring_file|crc32c|rules"),
-    ("ledger", r"address_table|ledger\w*|extent|replay"),
+    ("ledger", r"address_table|checkpoint|ledger\w*|extent|replay"),
     ("terms of the evidence", r"evidence|policy|qualifier"),
     ("incident", r"incident"),
-    ("evidence", r"boundary|heartbeat|history|growth|operation|outside|scene|shapes|gather"),
+    ("evidence", r"anchor|balance|boundary|heartbeat|history|growth|operation|outside|residual|scene|shapes|gather"),
     ("verdict", r"verdict|decide_point|explain|advice"),
     ("analysis", r"analysis"),
     ("cut", r"cut\w*"),
     ("receipt", r"receipt\w*|json|digest|names|csv_(columns|rows|check)"),
-    ("render", r"report\w*|dump\w*|check\w*"),
+    ("render", r"report\w*|dump\w*|check|check_\w*"),
     ("comparison", r"diff\w*"),
     ("command line", r"main|cli|newest_job|output_file|csv_output"),
 ]
@@ -44,7 +44,7 @@ def forward_includes(stem: str, text: str) -> list[str]:
 
 
 def reads_wire_without_leave(path: str, text: str) -> bool:
-    return any(pathlib.Path(name).name in ("wire.h", "wire_words.h") for name in includes(text)) and not re.fullmatch(WIRE_READERS, path)
+    return any(pathlib.Path(name).name in ("wire.h", "wire_names.h", "wire_words.h") for name in includes(text)) and not re.fullmatch(WIRE_READERS, path)
 
 
 def sources(*folders: str):

@@ -93,17 +93,19 @@ TEST_CASE("an existing output file is replaced only on demand") {
     CHECK(content_of(folder.file("out.json")) == "text");
 }
 
-TEST_CASE("neither the recording itself nor a device is ever replaced by an output") {
+TEST_CASE("neither the recording, nor its names, nor a device is ever replaced by an output") {
     const Folder folder;
     std::ofstream(folder.file("ring.bin")) << "recording";
     REQUIRE(::link(folder.file("ring.bin").c_str(), folder.file("other.bin").c_str()) == 0);
+    std::ofstream(folder.file("ring.bin.names")) << "names";
     REQUIRE(::mkfifo(folder.file("fifo").c_str(), 0600) == 0);
-    for (const char* name : {"ring.bin", "other.bin", "fifo"}) {
+    for (const char* name : {"ring.bin", "other.bin", "ring.bin.names", "fifo"}) {
         const auto refused = write_output(folder.file(name), "text", true, folder.file("ring.bin"));
         REQUIRE(!refused);
         CHECK(refused.error().code == ErrorCode::io);
     }
     CHECK(content_of(folder.file("ring.bin")) == "recording");
+    CHECK(content_of(folder.file("ring.bin.names")) == "names");
     CHECK(std::filesystem::is_fifo(folder.file("fifo")));
 }
 

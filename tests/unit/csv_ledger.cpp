@@ -149,6 +149,52 @@ TEST_CASE("notes, observations and samples have their values in their columns") 
     CHECK(cell(row_of(ledger, "fail"), Column::cause) == cell(row_of(ledger, "try_call", 3), Column::ticket));
 }
 
+TEST_CASE(
+    "what the card should have free follows from the answer before, and an answer is compared with that") {
+    const Recording recording(R"(memsnap-events 1
+segment s1 40MiB
+alloc a s1+0 10MiB
+mem_info total=1GiB free=900MiB
+process_sample own=40MiB others=50MiB count=1
+device_sample total=1GiB free=900MiB
+call nccl cudaMalloc 64MiB library=2
+mem_info total=1GiB free=830MiB
+free nccl
+)");
+    const std::string ledger = ledger_of(recording);
+    const auto bytes = [](uint64_t number_MiB) { return std::to_string(number_MiB * kMiB); };
+    const std::string first = row_of(ledger, "mem_info");
+    CHECK(cell(first, Column::held_bytes) == bytes(40));
+    CHECK(cell(first, Column::own_outside_bytes) == "0");
+    for (const Column open :
+         {Column::other_processes_bytes, Column::unattributed_bytes, Column::expected_free_bytes})
+        CHECK(cell(first, open).empty());
+    // r = 1024 - 900 - 40 = 84 MiB. No sample stands before that answer, so others are not taken off.
+    const std::string sampled = row_of(ledger, "process_sample");
+    CHECK(cell(sampled, Column::other_processes_bytes).empty());
+    CHECK(cell(sampled, Column::unattributed_bytes) == bytes(84));
+    CHECK(cell(row_of(ledger, "device_sample"), Column::expected_free_bytes) == bytes(900));
+    // Now 34 MiB are left: 84 - 50. The library's 64 MiB are expected to be gone, and 6 MiB more were.
+    const std::string second = row_of(ledger, "mem_info", 1);
+    CHECK(cell(second, Column::own_outside_bytes) == bytes(64));
+    CHECK(cell(second, Column::other_processes_bytes) == bytes(50));
+    CHECK(cell(second, Column::unattributed_bytes) == bytes(34));
+    CHECK(cell(second, Column::expected_free_bytes) == bytes(836));
+    CHECK(cell(row_of(ledger, "free"), Column::expected_free_bytes) == bytes(894));
+    CHECK(compared(recording, ledger).empty());
+    CHECK(problem_of(recording, with_cell(ledger, 4, Column::expected_free_bytes, "5")) ==
+          "row 4, expected_free_bytes: follows from no answer of the device");
+}
+
+TEST_CASE("a free has the class of what it ended, whatever its call frees") {
+    const Recording recording(R"(memsnap-events 1
+call buf cudaMallocManaged 2MiB library=2
+end_context cudaDeviceReset buf
+)");
+    CHECK(cell(row_of(ledger_of(recording), "free"), Column::object) == "managed");
+    CHECK(cell(row_of(ledger_of(recording), "free"), Column::op) == "cudaDeviceReset");
+}
+
 TEST_CASE("a library has the ordinal of the receipt, and one that the receipt does not name has 0") {
     const Recording recording(kJob);
     const std::string ledger = ledger_of(recording);
@@ -185,7 +231,7 @@ TEST_CASE("the check of a ledger refuses what a column cannot hold") {
           "row 3, nested: holds what no ledger has there");
     CHECK(problem_of(recording, with_cell(ledger, 3, Column::thread, "")) == "row 3, thread: is empty");
     CHECK(problem_of(recording, with_cell(ledger, 3, Column::value, "a,b")) ==
-          "row 3: 32 columns instead of 31");
+          "row 3: 37 columns instead of 36");
     CHECK(problem_of(recording, with_cell(ledger, 0, Column::site, "place")) ==
           "row 0, site: is not the column's name");
     CHECK(problem_of(recording, with_cell(ledger, 3, Column::ticket, "1")) ==

@@ -237,3 +237,32 @@ TEST_CASE("what differs is named with both values") {
     CHECK(
         first_difference(other, recording.analysis, draft).starts_with("verdict.live_set.status: rejected"));
 }
+
+TEST_CASE("a cut tells what sampling saw, and of neighbours of the job no more than their sum") {
+    const std::string neighbours =
+        "header sampling=nvml sample_period_ms=500\n"
+        "neighbour pid=4711 bytes=30MiB job\nneighbour pid=4712 bytes=40MiB job\nneighbour pid=4713 "
+        "bytes=10MiB\nprocess_sample own=0 others=80MiB count=3\n";
+    const std::string later =
+        "free w\nalloc w s1+0 700MiB site=0xfeedfacecafe0001\n";  // more than a cut of few events keeps
+    const Recording recording(job(neighbours + later));
+    REQUIRE(recording.analysis.incident->evidence.outside.holder_shares_job);
+    for (const uint64_t events_count : {uint64_t{96}, uint64_t{8}}) {
+        const auto text =
+            recording.cut({.events_count = events_count, .segments_count = 16, .blocks_count = 32});
+        REQUIRE(text);
+        CHECK(says(*text, "sampling=nvml sample_period_ms=500"));
+        CHECK(says(*text, "neighbour pid=1 bytes=70MiB job\nprocess_sample own=0 others=80MiB count=3"));
+        CHECK_FALSE(says(*text, "471"));
+    }
+}
+
+TEST_CASE("a sample that told nothing of others is kept: without it an older one would count") {
+    const std::string samples =
+        "process_sample own=0 others=80MiB count=3\nprocess_sample own=0 others=0 unavailable\n";
+    const Recording recording(job(samples));
+    CHECK_FALSE(recording.analysis.incident->evidence.outside.others.known());
+    const auto text = recording.cut({});
+    REQUIRE(text);
+    CHECK(says(*text, "others=0 count=1 unavailable"));
+}

@@ -221,3 +221,59 @@ TEST_CASE("a wrong text is refused with its line and what was expected", "[encod
     CHECK(refusal(first + "segment s1 99999999TiB\n") ==
           "2: expected a number, a size or a known name, found '99999999TiB' in '99999999TiB'");
 }
+
+TEST_CASE("a context's end frees each object by the same call, and a refusal takes all of them back",
+          "[encoder]") {
+    const Replayed it = replayed(
+        "call buf cudaMalloc 2MiB\ncall pin cudaMallocHost 2MiB\ncall kept cudaMalloc 2MiB\n"
+        "end_context cudaDeviceReset buf pin code=1\nend_context cudaDeviceReset buf pin\n");
+    REQUIRE_FALSE(it.error);
+    const auto frees = events_of(it, Kind::free);
+    REQUIRE(frees.size() == 4);
+    for (const Event& event : frees)
+        CHECK(event.op == Op::cudaDeviceReset);
+    CHECK(frees[0].birth_ticket() == 1);
+    CHECK(frees[1].birth_ticket() == 3);
+    const auto refused = events_of(it, Kind::free_fail);
+    REQUIRE(refused.size() == 2);
+    CHECK(refused[1].ticket < frees[2].ticket);
+    CHECK(refused[1].birth_ticket() == 3);
+    CHECK(it.ledger->object_count() == 1);
+    CHECK(it.tolerated(Rule::object_end) == 0);
+    CHECK(it.tolerated(Rule::object_unmatched) == 0);
+}
+
+TEST_CASE("what is captured enters and ends nothing", "[encoder]") {
+    const Replayed it = replayed(
+        "call as cudaMallocAsync 2MiB\ncall node cudaMallocAsync 4MiB capturing\nfree as capturing\nfree "
+        "node\n");
+    REQUIRE_FALSE(it.error);
+    CHECK(it.ledger->object_count() == 1);
+    for (const Event& event : events_of(it, Kind::free)) {
+        CHECK(event.has(kCapturing));
+        CHECK(event.birth_ticket() == kNoTicket);
+    }
+    CHECK(it.tolerated(Rule::object_end) == 0);
+    CHECK(it.tolerated(Rule::object_unmatched) == 0);
+}
+
+TEST_CASE("several references to a handle are freed one by one", "[encoder]") {
+    const Replayed it =
+        replayed("call h cuMemCreate 2MiB\ncall again cuMemRetainAllocationHandle 2MiB at=h\nfree h\n");
+    REQUIRE_FALSE(it.error);
+    CHECK(events_of(it, Kind::free).front().birth_ticket() == 1);
+    CHECK(it.ledger->foreign(0).front().bytes == 2 * kMiB);
+}
+
+TEST_CASE("a library's entry points, sampling and a neighbour of the job are what the text says",
+          "[encoder]") {
+    const Replayed it = replayed(
+        "library_entry 3 role=program entry_points=57\nheader sampling=off sample_period_ms=250\n"
+        "neighbour pid=9 bytes=1MiB job\nneighbour pid=9 bytes=1MiB\n");
+    REQUIRE_FALSE(it.error);
+    CHECK(it.capture->libraries[3].entry_point_count == 57);
+    CHECK(it.capture->header.sampling == Sampling::off);
+    CHECK(it.capture->header.sample_period_ms == 250);
+    CHECK(events_of(it, Kind::neighbour)[0].of_this_job());
+    CHECK_FALSE(events_of(it, Kind::neighbour)[1].of_this_job());
+}

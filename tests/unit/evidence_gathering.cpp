@@ -269,3 +269,20 @@ TEST_CASE("without marked steps a lapped failure leaves retention undecidable") 
     CHECK(incident.verdict.of(retention).status == Status::undecidable);
     CHECK(incident.verdict.qualifiers.has(Qualifier::boundaries_lapped));
 }
+
+TEST_CASE(
+    "memory that was given back unseen stays its library's, also where PyTorch's allocator got it next") {
+    RingWriter ring;
+    ring.segment(place(0), 20 * kUnit);
+    ring.block_alloc(place(0), kUnit);
+    ring.mem_info(kCardMiB * kUnit, 900 * kUnit);
+    ring.library = 2;
+    ring.foreign_call(wire::Op::cudaMalloc, place(500), 40 * kUnit);
+    ring.library = 0;
+    ring.segment(place(480), 80 * kUnit);
+    ring.block_alloc(place(480), 10 * kUnit);
+    oom(ring, 700, 500);
+    const Outside outside = incident_of(ring).evidence.outside;
+    CHECK(outside.named_bytes == 40 * kUnit);
+    CHECK(outside.named_growth == 40 * kUnit);
+}

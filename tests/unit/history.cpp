@@ -91,6 +91,26 @@ TEST_CASE(
     CHECK(history_of(risen).reconciliation.largest_difference_bytes == Wide{10 * kMiB});
 }
 
+TEST_CASE(
+    "answers are compared as intervals: a pool keeps what it was given, and small allocations are rounded "
+    "up") {
+    const auto differing = [](std::string_view free_MiB) {
+        const Recording recording(
+            "memsnap-events 1\nsegment s1 100MiB\nalloc a s1+0 10MiB\n"
+            "call as cudaMallocAsync 30MiB library=2\n"
+            "mem_info total=1GiB free=800MiB\n"  // r = 94, c = 0
+            "free as\ncall buf cudaMalloc 512 library=2\n"
+            "failing 900MiB total=1GiB free=" +
+            std::string(free_MiB) + "\n");
+        return *history_of(recording).reconciliation.largest_difference_bytes;
+    };
+    // r = 924 MiB - free - 512 bytes, g = 2 MiB - 512 bytes, c = 30 MiB: 94 MiB must lie in [r - g - c, r].
+    CHECK(differing("830MiB-512") == 0);
+    CHECK(differing("798MiB") == 0);
+    CHECK(differing("830MiB") == 512);
+    CHECK(differing("797MiB") == Wide{kMiB});
+}
+
 TEST_CASE("a single observation is compared with nothing") {
     const Recording recording(R"(memsnap-events 1
 segment s1 100MiB

@@ -290,3 +290,75 @@ TEST_CASE("mappings of external memory are imported objects: known, and not this
     CHECK(result.tolerated(Rule::object_end) == 0);
     CHECK(foreign_bytes(*result.ledger) == 0);
 }
+
+TEST_CASE("a refused call gives every object that it freed back, with its region") {
+    RingWriter ring;
+    for (uint64_t at = 0; at < 3; ++at)
+        ring.foreign_call(Call::cudaMalloc, kBase + at * 10 * kMiB, 4 * kMiB);
+    std::vector<RingWriter::ObjectKey> keys;
+    for (uint64_t at = 0; at < 3; ++at)
+        keys.emplace_back(2 * at + 1, kBase + at * 10 * kMiB);
+    ring.end_refused(keys, Call::cuCtxDestroy, 1);
+    const Replayed result = replayed(ring);
+    CHECK(result.ledger->object_count() == 3);
+    CHECK(foreign_bytes(*result.ledger) == 12 * kMiB);
+    CHECK(segments_of(*result.ledger) == "0+4:foreign 10+4:foreign 20+4:foreign ");
+    CHECK(result.tolerated(Rule::object_end) == 0);
+    CHECK(result.tolerated(Rule::object_unmatched) == 0);
+}
+
+TEST_CASE("mappings that one refused cuMemUnmap would have removed stay mapped") {
+    RingWriter ring;
+    map(ring, 0, 20, 1);
+    map(ring, 20, 20, 2);
+    ring.call_free(Call::cuMemRelease, 1);
+    const std::vector<RingWriter::ObjectKey> keys = {{3, kBase}, {7, kBase + 20 * kMiB}};
+    ring.end_refused(keys, Call::cuMemUnmap, 1);
+    const Replayed result = replayed(ring);
+    CHECK(segments_of(*result.ledger) == "0+40:segment ");
+    CHECK(result.tolerated(Rule::object_end) == 0);
+}
+
+TEST_CASE("a refused free of what was never seen is one unmatched object") {
+    RingWriter ring;
+    wire::Record record = {};
+    record.kind = wire::Kind::free;
+    record.op = Call::cudaFree;
+    record.address = kBase;
+    record.link = wire::kNoTicket;
+    ring.record(record);
+    record.kind = wire::Kind::free_fail;
+    record.seq = record.time = 0;
+    ring.record(record);
+    CHECK(replayed(ring).tolerated(Rule::object_unmatched) == 1);
+}
+
+TEST_CASE("sums follow every object: rounding, pools, and other libraries, by class and caller") {
+    RingWriter ring;
+    ring.segment(kBase, 20 * kMiB + 512);
+    ring.block_alloc(kBase, kMiB);
+    ring.library = 2;
+    ring.foreign_call(Call::cudaMalloc, kBase + 100 * kMiB, kMiB);
+    ring.foreign_call(Call::cudaMallocArray, kBase + 200 * kMiB, 3 * kMiB);
+    ring.foreign_call(Call::cudaMallocAsync, kBase + 300 * kMiB, 5 * kMiB);
+    ring.foreign_call(Call::cudaMallocAsync, kBase + 400 * kMiB, 7 * kMiB);
+    ring.foreign_call(Call::cudaMallocHost, kBase + 500 * kMiB, 9 * kMiB);
+    ring.call_free(Call::cudaFreeAsync, kBase + 400 * kMiB);
+    const Replayed result = replayed(ring);
+    const DeviceTotals& totals = result.ledger->device(0);
+    CHECK(totals.rounding_bytes == 2 * kMiB - 512 + kMiB + kMiB);
+    CHECK(totals.pooled_bytes == Wide{5 * kMiB});
+    CHECK(totals.pool_room_peak_bytes == Wide{14 * kMiB});  // 6 and 8
+    CHECK(totals.own_bytes == Wide{9 * kMiB});
+    CHECK(foreign_bytes(*result.ledger) == 9 * kMiB);
+    CHECK(result.ledger->beside(0).pinned_bytes == Wide{9 * kMiB});
+}
+
+TEST_CASE("another library's memory is PyTorch's from the block that is reported inside it") {
+    RingWriter ring;
+    ring.foreign_call(Call::cudaMalloc, kBase, 20 * kMiB);
+    CHECK(replayed(ring).ledger->device(0).own_bytes == Wide{20 * kMiB});
+    ring.block_alloc(kBase + kMiB, kMiB);
+    CHECK(replayed(ring).ledger->device(0).own_bytes == 0);
+    CHECK(replayed(ring).ledger->foreign(0).empty());
+}

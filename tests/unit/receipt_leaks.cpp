@@ -264,6 +264,8 @@ TEST_CASE("an address planted in place of any number is refused unless the numbe
                                                       "lapped_count",
                                                       "blind_count",
                                                       "table_full_count",
+                                                      "unknown_free_count",
+                                                      "samples_failed_count",
                                                       "point_count",
                                                       "ring_capacity_records"};
         const bool size = name.ends_with("_bytes") || name.ends_with("_unix_ns");
@@ -287,6 +289,32 @@ TEST_CASE("extents must tile their segments, so that no row can hold an offset o
         INFO(cell);
         CHECK(check_receipt(resealed(document)).starts_with("evidence.extents.rows"));
     }
+}
+
+TEST_CASE("holders add up to the card, and say what else the receipt says of the failure") {
+    const auto changed_holder = [](std::string_view job, rapidjson::SizeType at, const char* name,
+                                   uint64_t value) {
+        Document document = parsed(Recording(job).receipt());
+        document["evidence"]["holders"][at][name].SetUint64(value);
+        return check_receipt(resealed(document));
+    };
+    CHECK(changed_holder(kFullJob, 0, "active_bytes", 1) ==
+          "evidence.holders: the parts do not add up to the card");
+    CHECK(changed_holder(kFullJob, 1, "unattributed_bytes", 1) ==
+          "evidence.holders: the parts do not add up to the card");
+    CHECK(changed_holder(kFullJob, 1, "ticket", 1) == "evidence.holders: are of the peak and of the failure");
+    CHECK(changed_holder(kQuietJob, 1, "ticket", 0) ==
+          "evidence.holders: are of the peak and of the end of each device");
+    Document document = parsed(Recording(kFullJob).receipt());
+    Value& failure = document["evidence"]["holders"][1];
+    const int64_t moved = failure["unattributed_bytes"].GetInt64();
+    failure["unattributed_bytes"].SetInt64(0);
+    failure["free_bytes"].SetInt64(failure["free_bytes"].GetInt64() + moved);
+    CHECK(check_receipt(resealed(document)) ==
+          "evidence.holders: what was observed at the failure is that of the ledgers");
+    document = parsed(Recording(kFullJob).receipt());
+    document["evidence"]["holders"].Clear();
+    CHECK(check_receipt(resealed(document)) == "evidence.holders: are of the peak and of the failure");
 }
 
 TEST_CASE("an inequality says only what the numbers say") {

@@ -31,7 +31,7 @@ TEST_CASE("the kinds, objects and calls known are those of the wire format, by n
             CHECK(names.insert(name(*op)).second);
         }
     }
-    CHECK(kinds == 33);
+    CHECK(kinds == 34);
     CHECK(!kind_of_number(0));  // `none` is a word of ours, not of the format
     CHECK(objects == 15);
     CHECK(ops == 100);
@@ -52,6 +52,9 @@ TEST_CASE("each allocating call has a class of objects, and each class a call th
     }
     made.erase(Object::managed);    // freed by cudaFree, as device memory is
     made.erase(Object::multicast);  // released as a handle is
+    CHECK(frees_many(Op::cuCtxDestroy));
+    CHECK(frees_many(Op::cuMemUnmap));
+    CHECK_FALSE(frees_many(Op::cudaFree));
     CHECK(made == freed);
     CHECK(is_device_memory(Object::device));
     CHECK(!is_device_memory(Object::host));

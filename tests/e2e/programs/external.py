@@ -31,7 +31,7 @@ def train(card_bytes: int) -> None:
 
 
 def main() -> None:
-    neighbour = subprocess.Popen([sys.executable, "-c", NEIGHBOUR], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    neighbour = subprocess.Popen([sys.executable, "-c", NEIGHBOUR], stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
     try:
         assert neighbour.stdout.readline().strip() == b"holding"
         train(torch.cuda.get_device_properties(0).total_memory)

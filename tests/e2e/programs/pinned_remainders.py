@@ -5,6 +5,8 @@ Dies of fragmentation with native segments: each result pins a whole one. Succee
 go back to the device.
 """
 
+import time
+
 import torch
 
 MIB = 1024 * 1024
@@ -27,7 +29,8 @@ def answer_prompts(card_bytes: int) -> list[torch.Tensor]:
 
 
 def main() -> None:
-    card_bytes = torch.cuda.get_device_properties(0).total_memory
+    _, card_bytes = torch.cuda.mem_get_info()
+    time.sleep(2)  # a model would be loaded now; the recorder looks at the card once a second
     results = answer_prompts(card_bytes)
     batch = buffer(card_bytes // 8)
     print(f"{len(results)} results kept, batch of {batch.numel() // MIB} MiB")
