@@ -401,6 +401,7 @@ def test_the_runtime_exists_under_its_older_name_too_with_errors_of_its_own():
 
 
 def test_what_is_not_simulated_is_named_when_asked_to():
-    program = "torch.zeros(1, device='cuda'); import ctypes; ctypes.CDLL('libcuda.so.1').cuMulticastCreate(); ctypes.CDLL('libcuda.so.1').cuMulticastCreate()"
-    assert run_python(program, SIMCUDA_VERBOSE="1").stderr == "simcuda: cuMulticastCreate is not simulated\n"
+    call = "ctypes.CDLL('libcuda.so.1').cuTexObjectCreate()"
+    program = f"torch.zeros(1, device='cuda'); import ctypes; {call}; {call}"
+    assert run_python(program, SIMCUDA_VERBOSE="1").stderr == "simcuda: cuTexObjectCreate is not simulated\n"
     assert run_python(program).stderr == ""
