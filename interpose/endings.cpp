@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "endings.h"
 
+#include "call_builders.h"
+
 namespace memsnap::recorder {
 namespace {
 
@@ -19,10 +21,6 @@ Ending make_device_ending(Ends ends, wire::Op op, int8_t device) {
     ending.call.device_source = DeviceSource::given;
     ending.call.device = device;
     return ending;
-}
-
-uint64_t word(const void* pointer) {
-    return reinterpret_cast<uint64_t>(pointer);
 }
 
 // The last place is used over and over: what it held can no longer be entered again.
