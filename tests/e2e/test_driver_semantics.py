@@ -349,6 +349,13 @@ def test_a_reset_by_the_runtime_ends_what_every_library_made_on_the_device(recor
     assert sorted(one.op for one in run.live.values()) == ["cuMemAllocAsync", "cudaMallocAsync"]
 
 
+def test_without_a_current_context_the_drivers_reset_is_the_fact(recorded):
+    run = recorded("nested", SIMCUDA / "libsimplugin.so", "no context")
+    ended = [birth for birth in run.ended_by("cuDevicePrimaryCtxReset") if birth != "cuDevicePrimaryCtxRetain"]
+    assert sorted(ended) == ["cuMemAlloc", "cuMemHostAlloc", "cudaHostAlloc", "cudaMalloc"]
+    assert run.of("free", "cudaDeviceReset") == []
+
+
 def holders_at_the_failure(bench, ring) -> dict:
     replayed = bench.replay(ring, receipt=True)
     (holders,) = [one for one in replayed.receipt["evidence"]["holders"] if one["instant"] == "failure"]

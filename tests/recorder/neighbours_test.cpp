@@ -43,6 +43,11 @@ TEST_CASE("In another pid namespace, whoever has our number but less than we hol
     CHECK(events.sample.size == 0);
 }
 
+TEST_CASE("In another pid namespace, while PyTorch holds nothing, our number proves nothing") {
+    CHECK_FALSE(is_known(described(12345, 99 * kMebibyte, 0)));
+    CHECK(is_known(described(kMachinesNamespace, 99 * kMebibyte, 0)));
+}
+
 TEST_CASE("In the machine's own pid namespace a number is enough") {
     ProcessEvents events = described(kMachinesNamespace, 99 * kMebibyte, 100 * kMebibyte);
     CHECK(is_known(events));

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A call of the runtime makes calls of the driver: one fact. Of a runtime that is part of another library
-// only the driver's call is seen, and that is the fact. Argument: the library with such a runtime.
+// only the driver's call is seen, and that is the fact. Arguments: the library with such a runtime; anything
+// more, and the reset comes from a thread that has no context.
 #include "driver.h"
 
 int cudaMalloc(void**, size_t);
@@ -24,6 +25,7 @@ int main(int argc, char** argv) {
     OK(library_malloc(&pointer, 5 * kMebibyte));
     OK(library_malloc_async(&pointer, 6 * kMebibyte));
     OK(library_host_alloc(&pointer, 8192));
+    if (argc > 2) OK(DRIVER(cuCtxSetCurrent)(NULL));
     OK(cudaDeviceReset());
     return 0;
 }
