@@ -151,7 +151,8 @@ Job job_of_launcher(const char* id) {
 
 Job read_job(uint32_t session_id) {
     Job job = read_launcher_job(environment);
-    if (job.source != wire::JobKey::none) return job;
+    // 0: led by a process outside our pid namespace, as everything there is.
+    if (job.source != wire::JobKey::none || session_id == 0) return job;
     job.source = wire::JobKey::session;
     job.key = session_id;
     job.name.add_number(session_id);

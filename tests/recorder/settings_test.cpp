@@ -123,6 +123,7 @@ TEST_CASE("A job is keyed by its launcher, else by its session") {
     Job session = read_job(77);
     CHECK(session.source == wire::JobKey::session);
     CHECK(session.key == 77);
+    CHECK(read_job(0).source == wire::JobKey::none);
     Environment environment({{"TORCHELASTIC_RUN_ID", "none"}, {"SLURM_JOB_ID", "12/3"}});
     Job job = read_job(77);
     CHECK(job.source == wire::JobKey::launcher);
