@@ -5,6 +5,7 @@
 
 #include "elf_lookup.h"
 #include "glibc_compat.h"
+#include "native_frames.h"
 #include "process.h"
 
 namespace memsnap::recorder {
@@ -32,6 +33,7 @@ void before_fork() {
     // A library that starts may fork a helper from the side thread itself.
     if (current_thread_id() != g_process.side_thread_tid.load(std::memory_order_relaxed))
         wait_until_not_asking();
+    wait_for_unwinding();
 }
 
 void after_fork_in_parent() {
@@ -63,6 +65,10 @@ void let_exit_wait() {
     if (g_exit_waits == kOnceBeforeAndOnceAfter) return;
     ++g_exit_waits;
     atexit(stop_asking);
+}
+
+bool is_forking() {
+    return g_process.asking.load(std::memory_order_seq_cst) >= kForking;
 }
 
 void stop_asking() {

@@ -17,6 +17,9 @@ void let_fork_wait();
 // after ours. From the third time on it does nothing.
 void let_exit_wait();
 
+// A thread forks just now: what a child could find half done is not begun.
+bool is_forking();
+
 // At exit: nothing is asked any more.
 void stop_asking();
 

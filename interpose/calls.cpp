@@ -6,9 +6,11 @@
 #include "blind.h"
 #include "contexts.h"
 #include "keyframe.h"
+#include "phases.h"
 #include "pinned.h"
 #include "quiet.h"
 #include "side_thread.h"
+#include "sites.h"
 
 namespace memsnap::recorder {
 namespace {
@@ -105,6 +107,18 @@ uint64_t load_word(const void* at) {
     return word;
 }
 
+void record_attempt(const Call& call, PendingCall& pending) {
+    if (call.act == Act::allocate) {
+        ModuleCall module{};
+        bool from_torch = (pending.flags & wire::kFlagFromTorch) != 0;
+        pending.site =
+            site_of_birth(*pending.recorder, from_torch ? SiteOf::block : SiteOf::foreign_call, module);
+    }
+    Event event = make_event(call, pending, wire::Kind::try_call);
+    event.link = pending.site;
+    pending.try_ticket = commit(call, pending, event).ticket();
+}
+
 void record_failure(const Call& call, PendingCall& pending, int result) {
     Event event = make_event(call, pending, wire::Kind::fail);
     event.link = pending.try_ticket;
@@ -129,7 +143,11 @@ void record_success(const Call& call, PendingCall& pending) {
     if (call.out != nullptr) done.address = load_word(call.out);
     if (call.pitch != nullptr) done.size = *call.pitch * call.rows;
     Event event = make_event(done, pending, wire::Kind::ok);
+    event.link = pending.site;
     if (call.act == Act::allocate && event.address != 0 && !is_captured(call)) {
+        Place place = current_place(*pending.recorder, pending.state);
+        event.step = place.step;
+        event.phase = place.phase;
         Home home = home_of_birth(*pending.recorder, event, call.objects[0]);
         keep(pending, commit_birth(*pending.recorder, event, call.objects[0], home).unpack(),
              is_device_request(call));
@@ -269,8 +287,7 @@ void begin_call(const Call& call, uint16_t library, PendingCall& pending) {
     switch (call.act) {
         case Act::allocate:
         case Act::change:
-            pending.try_ticket =
-                commit(call, pending, make_event(call, pending, wire::Kind::try_call)).ticket();
+            record_attempt(call, pending);
             break;
         case Act::release:
             record_release(call, pending);

@@ -58,6 +58,7 @@ struct PendingCall {
     uint64_t inside = 0;           // kInside from begin to end: tells a live frame from what one left behind
     ThreadState* state = nullptr;
     uint64_t try_ticket = wire::kNoTicket;
+    uint64_t site = 0;
     uint16_t thread = 0;
     uint16_t library = 0;
     uint8_t flags = 0;

@@ -104,6 +104,14 @@ MEMSNAP_CRC_TARGET uint32_t entry_check_instruction(const uint64_t words[8]) {
     return ~step4(state, static_cast<uint32_t>(words[7]));
 }
 
+MEMSNAP_CRC_TARGET uint32_t boundary_check_instruction(const uint64_t words[8]) {
+    uint32_t state = ~0U;
+    for (int word = 1; word < 8; ++word) {
+        state = word == 4 ? step4(state, static_cast<uint32_t>(words[4] >> 32)) : step8(state, words[word]);
+    }
+    return ~state;
+}
+
 }  // namespace
 
 wire::ClockSource g_clock_source = wire::ClockSource::monotonic_ns;
@@ -151,6 +159,15 @@ uint32_t entry_check(const uint64_t words[8]) {
         state = crc32c_table(state, words[word], 8);
     }
     return ~crc32c_table(state, words[7], 4);
+}
+
+uint32_t boundary_check(const uint64_t words[8]) {
+    if (g_crc_instruction) return boundary_check_instruction(words);
+    uint32_t state = ~0U;
+    for (int word = 1; word < 8; ++word) {
+        state = word == 4 ? crc32c_table(state, words[4] >> 32, 4) : crc32c_table(state, words[word], 8);
+    }
+    return ~state;
 }
 
 }  // namespace memsnap::recorder

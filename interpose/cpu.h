@@ -46,8 +46,10 @@ inline void pause_processor() {
 uint32_t record_check(const uint64_t words[8]);
 // `words` are the eight words of a wire::LiveEntry: covers bytes 8..59.
 uint32_t entry_check(const uint64_t words[8]);
+// `words` are the eight words of a wire::Boundary: covers bytes 8..31, then 36..63.
+uint32_t boundary_check(const uint64_t words[8]);
 
-// The two ways to compute the check; record_check and entry_check use the first where the processor has it.
+// The two ways to compute the check; the functions above use the first where the processor has it.
 bool has_crc_instruction();
 uint32_t crc32c_instruction(uint32_t state, uint64_t value, unsigned byte_count);
 uint32_t crc32c_table(uint32_t state, uint64_t value, unsigned byte_count);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // dlclose: the moment at which what is known about a library may become untrue. The rule: the real one does
-// all of its work first; a process that never called CUDA pays one comparison.
+// all of its work before anything is taken back; a process that never called CUDA pays one comparison.
 #include "callers.h"
 #include "elf_lookup.h"
+#include "loaded_objects.h"
 #include "visibility.h"
 
 namespace memsnap::recorder {
@@ -16,7 +17,13 @@ constinit Hidden<int(void* handle)> g_real("dlclose");
 
 extern "C" MEMSNAP_EXPORT int dlclose(void* handle) noexcept {
     using namespace memsnap::recorder;
+    const bool matters = g_caller_count.load(std::memory_order_acquire) > 1;
+    // Stacks may lead through an object that came and goes within a second.
+    if (Recorder* recorder = matters ? current_recorder() : nullptr) map_loaded_objects(*recorder);
     int result = g_real.get()(handle);
-    if (g_caller_count.load(std::memory_order_acquire) > 1) retire_unloaded_callers();
+    if (matters) {
+        notice_unloading();
+        retire_unloaded_callers();
+    }
     return result;
 }

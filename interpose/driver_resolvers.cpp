@@ -5,6 +5,7 @@
 #include "device.h"
 #include "driver_entries.h"
 #include "driver_hooks.h"
+#include "python_frames.h"
 #include "side_thread.h"
 #include "versions.h"
 
@@ -30,6 +31,7 @@ MEMSNAP_DRIVER_WRAPPER(cuInit, (unsigned flags)) {
     int result = original<Entry::cuInit, int(unsigned)>()(flags);
     if (result == 0) {
         g_may_ask.store(true, std::memory_order_release);
+        look_for_python_at_start();
         start_side_thread();
     }
     return result;

@@ -64,7 +64,7 @@ uint32_t gnu_hash_of(const char* name) {
     return hash;
 }
 
-void* find_in(const Image& image, const char* name, const char* wanted) {
+void* find_in(const Image& image, const char* name, const char* wanted, uint32_t type = STT_FUNC) {
     if (image.gnu_hash == nullptr) return nullptr;
     uint32_t bucket_count = image.gnu_hash[0];
     uint32_t first_defined = image.gnu_hash[1];
@@ -80,7 +80,7 @@ void* find_in(const Image& image, const char* name, const char* wanted) {
         uint32_t chained = chains[index - first_defined];
         const Symbol& symbol = image.symbols[index];
         if ((chained | 1) == (hash | 1) && symbol.st_shndx != SHN_UNDEF &&
-            ELF64_ST_TYPE(symbol.st_info) == STT_FUNC && equal(image.strings + symbol.st_name, name) &&
+            ELF64_ST_TYPE(symbol.st_info) == type && equal(image.strings + symbol.st_name, name) &&
             version_fits(image, index, wanted)) {
             return reinterpret_cast<void*>(image.base + symbol.st_value);
         }
@@ -93,6 +93,7 @@ struct Search {
     uintptr_t caller = 0;
     const char* name = nullptr;
     const char* version = nullptr;
+    uint32_t type = STT_FUNC;
     bool everywhere = false;  // also before this library
     bool startup_only = false;
     size_t visited = 0;        // objects the walk has passed
@@ -128,7 +129,7 @@ int visit_caller(dl_phdr_info* info, size_t, void* data) {
     if (open_image(*info, image)) {
         search.version = wanted_version(image, search.name);
         if (search.passed_this && !is_this_library(*info))
-            search.own = find_in(image, search.name, search.version);
+            search.own = find_in(image, search.name, search.version, search.type);
         enqueue_needed(search, image);
     }
     return 1;
@@ -145,7 +146,7 @@ int visit_in_load_order(dl_phdr_info* info, size_t, void* data) {
     }
     Image image;
     if (!search.passed_this || !open_image(*info, image)) return 0;
-    search.found = find_in(image, search.name, search.version);
+    search.found = find_in(image, search.name, search.version, search.type);
     return search.found != nullptr ? 1 : 0;
 }
 
@@ -157,7 +158,7 @@ int visit_needed(dl_phdr_info* info, size_t, void* data) {
     bool named = (image.so_name != nullptr && equal(image.so_name, needed)) ||
                  (info->dlpi_name != nullptr && equal(base_name(info->dlpi_name), needed));
     if (!named) return 0;
-    search.found = find_in(image, search.name, search.version);
+    search.found = find_in(image, search.name, search.version, search.type);
     enqueue_needed(search, image);
     return 1;
 }
@@ -197,6 +198,15 @@ int visit_place(dl_phdr_info* info, size_t, void* data) {
     return 1;
 }
 
+void* find_everywhere(const char* name, uint32_t type) {
+    Search search;
+    search.name = name;
+    search.type = type;
+    search.everywhere = true;
+    dl_iterate_phdr(run_search, &search);
+    return search.found;
+}
+
 int count_object(dl_phdr_info*, size_t, void*) {
     ++g_startup_count;
     return 0;
@@ -232,11 +242,11 @@ void* find_original(uintptr_t caller, const char* name) {
 }
 
 void* find_symbol(const char* name) {
-    Search search;
-    search.name = name;
-    search.everywhere = true;
-    dl_iterate_phdr(run_search, &search);
-    return search.found;
+    return find_everywhere(name, STT_FUNC);
+}
+
+void* find_data(const char* name) {
+    return find_everywhere(name, STT_OBJECT);
 }
 
 }  // namespace memsnap::recorder

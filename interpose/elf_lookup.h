@@ -60,5 +60,7 @@ class Hidden {
 
 // The definition of a name that is not ours, as the global scope has it.
 void* find_symbol(const char* name);
+// The same for a variable.
+void* find_data(const char* name);
 
 }  // namespace memsnap::recorder

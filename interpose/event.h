@@ -26,6 +26,8 @@ struct Event {
     wire::Op op = wire::Op::none;
     uint16_t library = 0;
     uint16_t code = 0;
+    uint32_t step = 0;   // of a birth, for its table entry
+    uint16_t phase = 0;  // of a birth, for its table entry
 
     void set_totals(uint64_t allocated_bytes, uint64_t reserved_bytes) {
         uint64_t reserved = reserved_bytes / wire::kTotalsUnit_bytes;
@@ -67,9 +69,10 @@ inline PackedRecord pack(const Event& event, uint64_t ticket) {
              uint64_t{event.code} << 48}};
 }
 
-// The table entry of an object born by `event`, which holds no step, phase or site other than its link yet.
+// The table entry of an object born by `event`, whose link is its site.
 inline PackedEntry pack_birth(const Event& event, uint64_t ticket, wire::Object object) {
-    return {{0, event.address, event.size, ticket, event.time, event.link, uint64_t{event.library} << 48,
+    return {{0, event.address, event.size, ticket, event.time, event.link,
+             uint64_t{event.step} | uint64_t{event.phase} << 32 | uint64_t{event.library} << 48,
              static_cast<uint64_t>(object) | uint64_t{static_cast<uint8_t>(event.device)} << 8 |
                  static_cast<uint64_t>(event.op) << 16 | uint64_t{event.flags} << 24}};
 }

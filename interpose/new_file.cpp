@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "settings.h"
@@ -40,6 +41,12 @@ void folder_of(const Path& path, Path& folder) {
     auto size = static_cast<size_t>(base_name(path.c_str()) - path.c_str());
     folder.clear();
     folder.add(size == 0 ? "." : path.c_str(), size == 0 ? 1 : size);
+}
+
+bool file_size_allowed(uint64_t size_bytes) {
+    struct rlimit limit = {};
+    return getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY ||
+           limit.rlim_cur >= size_bytes;
 }
 
 NewFile::~NewFile() {
@@ -89,6 +96,10 @@ bool NewFile::open_named() {
 }
 
 bool NewFile::reserve(uint64_t size_bytes, bool any_file_system) {
+    if (!file_size_allowed(size_bytes)) {
+        errno = EFBIG;
+        return false;
+    }
     int result = 0;
     do {
         result = fallocate(descriptor_, 0, 0, static_cast<off_t>(size_bytes));

@@ -44,6 +44,9 @@ class NewFile {
     bool kept_ = false;
 };
 
+// Whether the process may make files of that size: it would be sent a signal.
+bool file_size_allowed(uint64_t size_bytes);
+
 // The folder that a path lies in.
 void folder_of(const Path& path, Path& folder);
 

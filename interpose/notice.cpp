@@ -71,7 +71,7 @@ const char* describe_trouble(wire::Trouble trouble) {
         case wire::Trouble::original_missing:
             return "a CUDA function was called that no library provides; recording";
         case wire::Trouble::layout_unknown:
-            return "an unknown library layout was met; recording";
+            return "this Python is not known well enough to walk its frames; recording";
         case wire::Trouble::table_full:
             return "more objects are live than MEMSNAP_TABLE_ENTRIES allows; recording";
         case wire::Trouble::threads_full:

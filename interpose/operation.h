@@ -4,9 +4,11 @@
 // of what the failing operation asked the driver for. The rule: touched by its own thread only.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
 #include "event.h"
+#include "open_ranges.h"
 #include "wire.h"
 
 namespace memsnap::recorder {
@@ -60,10 +62,22 @@ class Operation {
 
 struct PendingCall;
 
+// How to leave a frame with that return address, as one thread found it last: see frame_rules.h.
+struct KnownRule {
+    uint64_t address;
+    uint64_t rule;
+};
+inline constexpr uint32_t kKnownRules = 256;
+
 // The private state of one thread.
 struct ThreadState {
     Operation operation;
-    const PendingCall* outer_call;  // the recorded call this thread is inside of, on its stack, or null
+    const PendingCall* outer_call;    // the recorded call this thread is inside of, on its stack, or null
+    std::atomic<uint32_t> unwinding;  // read by a thread that forks
+    uint32_t walk_epoch;              // 1 + that of its first unwinding, see native_frames.h; 0: none yet
+    OpenRanges ranges;
+    ModuleRange module_range;
+    KnownRule known_rules[kKnownRules];
     // The last call records of the operation: the record of call n is at n modulo the size.
     wire::Record calls[wire::kKeyframeOperationRecords];
 };

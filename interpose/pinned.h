@@ -22,4 +22,15 @@ void pin_observation(Recorder& recorder, const Event& event, const PackedRecord&
 // Its processes were (process_sample): first and last.
 void pin_processes(Recorder& recorder, const Event& event, const PackedRecord& record);
 
+// Its limit was told (cap): the last.
+void pin_cap(Recorder& recorder, const Event& event, const PackedRecord& record);
+
+struct Observed {
+    bool known = false;
+    uint64_t free_bytes = 0;
+    uint64_t time = 0;
+};
+// The last observation of a device at a boundary; that of its first boundary is pinned.
+Observed observe_boundary(Recorder& recorder, uint32_t device);
+
 }  // namespace memsnap::recorder

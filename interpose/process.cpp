@@ -5,8 +5,10 @@
 #include <sys/mman.h>
 #include <time.h>
 
+#include "early_marks.h"
 #include "glibc_compat.h"
 #include "header.h"
+#include "python_interpreter.h"
 #include "ring_file.h"
 #include "settings.h"
 #include "side_thread.h"
@@ -75,7 +77,12 @@ Recorder* start_recorder() {
         recorder.generation = g_last_generation.fetch_add(1, std::memory_order_relaxed) + 1;
         if (create_ring_file(recorder)) result = Phase::recording;
     }
-    if (result == Phase::recording) g_process.recorder.store(&recorder, std::memory_order_release);
+    if (result == Phase::recording) {
+        g_process.recorder.store(&recorder);
+        // Known already, unless the first memory was taken without the driver's start.
+        look_for_python();
+        show_python(recorder);
+    }
     g_process.phase.store(result, std::memory_order_release);
     wake_side_thread();
     errno = saved_errno;
@@ -109,6 +116,7 @@ uint16_t list_thread(Recorder& recorder) {
     }
     t_thread_word =
         (uint64_t{recorder.generation} << 32) | (uint64_t{index} << 16) | (t_thread_word & kBusyBit);
+    write_early_marks(recorder);
     return static_cast<uint16_t>(index);
 }
 

@@ -9,8 +9,11 @@
 #include <atomic>
 #include <cstdint>
 
+#include "boundary_state.h"
 #include "contexts.h"
+#include "early_marks.h"
 #include "live_table.h"
+#include "local_names.h"
 #include "operation.h"
 #include "ring_writer.h"
 #include "text.h"
@@ -33,7 +36,27 @@ struct DeviceState {
     std::atomic<bool> has_reported;
     std::atomic<bool> has_calls;  // a recorded call acted on it
     bool has_observation;
+    bool has_boundary;
+    std::atomic<uint64_t> block_births;
 };
+
+// A dimension that was noted: its name id, claimed by compare and swap, and a word made of id and value.
+struct NotedDimension {
+    std::atomic<uint32_t> name;
+    std::atomic<uint32_t> word;
+};
+inline constexpr uint32_t kDimensionCapacity = 16;
+
+// How often NVTX ranges come, since `window_begin` block births.
+struct NvtxLoad {
+    std::atomic<uint32_t> name_count;  // different names so far
+    std::atomic<uint32_t> range_count;
+    std::atomic<uint64_t> window_begin;
+    std::atomic<bool> flooded;
+};
+
+struct Interned;
+struct ObjectMap;
 
 struct Recorder {
     wire::Header* header;
@@ -46,6 +69,11 @@ struct Recorder {
     wire::Library* libraries;
     wire::Anchor* anchors;
     wire::NamesHeader* names;  // null: no sidecar
+    uint64_t names_bytes;      // of the sidecar
+    Interned* interned;        // null: stacks are not wanted, or there was no memory
+    ObjectMap* objects;        // null: nobody is told of loaded objects
+    wire::StackWish stack_wish;
+    uint32_t stack_depth;
     ThreadState* thread_states;
     uint32_t generation;  // differs from that of every ancestor process
     bool caching_disabled;
@@ -59,6 +87,18 @@ struct Recorder {
     uint64_t prepared_bytes;  // of the ring, by the side thread
     bool torch_version_noted;
     Path path;  // absolute
+
+    std::atomic<uint32_t> reported_devices;  // a bit a device that has reported blocks
+    std::atomic<uint64_t> labelling;  // threads with a labelling range open << 32 | the sum of their indices
+    std::atomic<uint32_t> steps_ended;
+    std::atomic<uint64_t> last_step;        // ticket of the last step's record, plus 1
+    std::atomic<uint32_t> dimension_words;  // of what is noted, see dimensions.h
+    NotedDimension dimensions[kDimensionCapacity];
+    NvtxLoad nvtx;
+    std::atomic<bool> sample_asked;        // a boundary wants a sample
+    std::atomic<uint64_t> last_sample_ns;  // when the last one was taken or asked for
+    LocalNames local_names;
+    BoundaryState boundaries;
 };
 
 enum class Phase : uint32_t {
@@ -80,6 +120,8 @@ struct Process {
     std::atomic<uint32_t> exiting;
     std::atomic<uint32_t> scanning;          // a thread looks for blind spots
     std::atomic<uint32_t> asking;            // see asking.h
+    std::atomic<bool> looking_at_python;     // a thread looks for the interpreter
+    std::atomic<bool> python_asked;          // the comparison waits in the interpreter's queue
     int create_error;                        // errno of the failed creation
     wire::Trouble create_trouble;            // what kind of failure it was
     bool moved_to_tmpdir;                    // the chosen file system is unsuitable
@@ -87,6 +129,8 @@ struct Process {
     std::atomic<const char*> cupti_trouble;  // what keeps the cross-check from running or being whole
     bool cupti_tried;                        // this and the next: the side thread's own
     uint64_t cupti_tended_ns;
+    std::atomic<bool> steps_told;  // by the program itself, see steps.h
+    EarlyMarks early_marks;
     Recorder storage;
     Path chosen_path;  // the path that could not be used
 };
@@ -157,6 +201,8 @@ class EventScope {
     EventScope& operator=(const EventScope&) = delete;
 
     Recorder* recorder() const { return recorder_; }
+    // False: our own code is interrupted, and there is nothing to be done.
+    bool entered() const { return entered_; }
 
   private:
     static void count_reentry();

@@ -4,20 +4,21 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/statfs.h>
 #include <unistd.h>
 
 #include "anchors.h"
 #include "header.h"
+#include "interned.h"
+#include "loaded_objects.h"
 #include "names.h"
+#include "native_frames.h"
 #include "new_file.h"
 #include "settings.h"
 
 namespace memsnap::recorder {
 namespace {
 
-constexpr uint32_t kBoundaryCapacity = 65536;
 constexpr uint32_t kAnchorCapacity = 2048;
 
 uint64_t round_up(uint64_t value, uint64_t multiple) {
@@ -52,17 +53,6 @@ void move_to_tmpdir(Path& path) {
     path = moved;
 }
 
-void make_absolute(Path& path) {
-    if (path.c_str()[0] == '/') return;
-    Path absolute;
-    char folder[kPathCapacity_bytes];
-    if (getcwd(folder, sizeof folder) == nullptr) return;
-    absolute.add(folder);
-    absolute.add('/');
-    absolute.add(path.c_str());
-    path = absolute;
-}
-
 void* private_memory(uint64_t size_bytes) {
     void* memory =
         mmap(nullptr, size_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -93,6 +83,19 @@ bool map_file(NewFile& file, uint64_t size_bytes, Recorder& recorder, uint32_t t
     return true;
 }
 
+// What is needed to look at each stack once, also where nothing is told of it. Without the memory for it
+// stacks have tokens and no names.
+void prepare_interning(Recorder& recorder, uint64_t names_bytes) {
+    void* interned = private_memory(interned_bytes(names_bytes));
+    if (interned != nullptr) recorder.interned = open_interned(interned, names_bytes);
+    if (recorder.names == nullptr) return;
+    if (interned == nullptr) bump(recorder.header->counters.names_dropped);
+    if (!may_walk_native(recorder.stack_wish)) return;
+    recorder.objects = static_cast<ObjectMap*>(private_memory(sizeof(ObjectMap)));
+    if (recorder.objects == nullptr) bump(recorder.header->counters.names_dropped);
+    map_loaded_objects(recorder);
+}
+
 template <typename T>
 T* area(const Recorder& recorder, wire::AreaId id) {
     auto* file = reinterpret_cast<unsigned char*>(recorder.header);
@@ -106,6 +109,9 @@ void connect_areas(Recorder& recorder) {
                        areas[static_cast<uint32_t>(wire::AreaId::ring)].entry_count, header);
     recorder.table.set_entries(area<wire::LiveEntry>(recorder, wire::AreaId::table));
     recorder.pinned = area<wire::PinnedDevice>(recorder, wire::AreaId::pinned);
+    recorder.boundaries.entries = area<wire::Boundary>(recorder, wire::AreaId::boundaries);
+    recorder.boundaries.capacity = areas[static_cast<uint32_t>(wire::AreaId::boundaries)].entry_count;
+    recorder.boundaries.free_count = recorder.boundaries.capacity;
     recorder.keyframes = area<uint8_t>(recorder, wire::AreaId::keyframes);
     recorder.threads = area<wire::Thread>(recorder, wire::AreaId::threads);
     recorder.libraries = area<wire::Library>(recorder, wire::AreaId::libraries);
@@ -113,6 +119,17 @@ void connect_areas(Recorder& recorder) {
 }
 
 }  // namespace
+
+void make_path_absolute(Path& path) {
+    if (path.c_str()[0] == '/') return;
+    Path absolute;
+    char folder[kPathCapacity_bytes];
+    if (getcwd(folder, sizeof folder) == nullptr) return;
+    absolute.add(folder);
+    absolute.add('/');
+    absolute.add(path.c_str());
+    path = absolute;
+}
 
 bool file_system_suits(uint64_t type) {
     // From linux/magic.h and the file systems' own sources.
@@ -140,7 +157,8 @@ bool file_system_suits(uint64_t type) {
     return true;
 }
 
-uint64_t lay_out(uint64_t ring_bytes, uint32_t table_entry_count, wire::Area areas[wire::kAreaCount]) {
+uint64_t lay_out(uint64_t ring_bytes, uint32_t table_entry_count, uint32_t boundary_entry_count,
+                 wire::Area areas[wire::kAreaCount]) {
     uint64_t keyframe_bytes = round_up(
         sizeof(wire::Keyframe) + wire::kKeyframeOperationRecords * sizeof(wire::Record) +
             wire::kDeviceCapacity * sizeof(wire::PinnedDevice) +
@@ -153,7 +171,7 @@ uint64_t lay_out(uint64_t ring_bytes, uint32_t table_entry_count, wire::Area are
         {sizeof(wire::Record), ring_bytes / sizeof(wire::Record)},
         {sizeof(wire::LiveEntry), table_entry_count},
         {sizeof(wire::PinnedDevice), wire::kDeviceCapacity},
-        {sizeof(wire::Boundary), kBoundaryCapacity},
+        {sizeof(wire::Boundary), boundary_entry_count},
         {keyframe_bytes, wire::kKeyframeSlots},
         {sizeof(wire::Thread), kThreadCapacity},
         {sizeof(wire::Library), kLibraryCapacity},
@@ -176,11 +194,10 @@ bool create_ring_file(Recorder& recorder) {
     wire::Area areas[wire::kAreaCount] = {};
     uint32_t table_entry_count =
         settings.table_entry_count / LiveTable::kSlotsPerBucket * LiveTable::kSlotsPerBucket;
-    uint64_t file_bytes = lay_out(settings.ring_bytes, table_entry_count, areas);
+    uint64_t file_bytes =
+        lay_out(settings.ring_bytes, table_entry_count, settings.boundary_entry_count, areas);
 
-    struct rlimit limit = {};
-    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
-        limit.rlim_cur < file_bytes) {
+    if (!file_size_allowed(file_bytes)) {
         expand_output_path(g_process.chosen_path);
         return fail(wire::Trouble::create_failed, EFBIG);
     }
@@ -199,7 +216,12 @@ bool create_ring_file(Recorder& recorder) {
         g_process.chosen_path = wanted;
         return fail(sized ? wire::Trouble::create_failed : wire::Trouble::no_space, error);
     }
+    recorder.stack_wish = stack_wish();
+    recorder.stack_depth = settings.stack_depth;
     fill_header(*recorder.header, areas, file_bytes);
+    std::atomic_ref<uint32_t>(recorder.header->stacks)
+        .fetch_or(static_cast<uint32_t>(recorder.stack_wish) | recorder.stack_depth << 24);
+    say_native_stacks(recorder);
     recorder.caching_disabled = (recorder.header->config.flags & wire::kConfigCachingDisabled) != 0;
     connect_areas(recorder);
     add_anchor(recorder);
@@ -209,8 +231,9 @@ bool create_ring_file(Recorder& recorder) {
         g_process.chosen_path = wanted;
         return fail(wire::Trouble::create_failed, error);
     }
-    make_absolute(recorder.path);
-    if (!names_disabled()) create_names_file(recorder, settings.any_file_system);
+    make_path_absolute(recorder.path);
+    if (!names_disabled()) create_names_file(recorder, settings.names_bytes, settings.any_file_system);
+    if (recorder.stack_wish != wire::StackWish::off) prepare_interning(recorder, settings.names_bytes);
     return true;
 }
 

@@ -14,7 +14,11 @@ namespace memsnap::recorder {
 bool create_ring_file(Recorder& recorder);
 
 // Where the areas lie for the given sizes; returns the size of the file.
-uint64_t lay_out(uint64_t ring_bytes, uint32_t table_entry_count, wire::Area areas[wire::kAreaCount]);
+uint64_t lay_out(uint64_t ring_bytes, uint32_t table_entry_count, uint32_t boundary_entry_count,
+                 wire::Area areas[wire::kAreaCount]);
+
+// Unchanged where the working folder cannot be told.
+void make_path_absolute(Path& path);
 
 // Whether a file system (statfs f_type) can hold a ring: no network, user-space or copy-on-write one.
 bool file_system_suits(uint64_t type);

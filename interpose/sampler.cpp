@@ -6,12 +6,14 @@
 #include <initializer_list>
 
 #include "asking.h"
+#include "boundaries.h"
 #include "cpu.h"
 #include "device_identity.h"
 #include "neighbours.h"
 #include "nvml.h"
 #include "pinned.h"
 #include "quiet.h"
+#include "side_thread.h"
 
 namespace memsnap::recorder {
 namespace {
@@ -23,6 +25,9 @@ constexpr uint64_t kNever_ns = ~uint64_t{0};
 constexpr uint32_t kPatience_ms = 50;
 constexpr uint32_t kVainWaits = 30;
 constexpr uint32_t kTicketTries = 64;
+// A sample that is younger than this, or than this part of the period, is good enough for a boundary.
+constexpr uint64_t kYoung_ns = 10 * kMillisecond_ns;
+constexpr uint64_t kYoungDivisor = 10;
 
 struct Target {
     bool looked_for;
@@ -94,6 +99,8 @@ bool commit_in_a_row(Recorder& recorder, Event* events, uint32_t count, uint64_t
         uint64_t head = recorder.ring.head();
         for (uint32_t k = 0; k < count; ++k) {
             if (events[k].kind != wire::Kind::neighbour) add_reported_totals(recorder, events[k]);
+            if (events[k].kind == wire::Kind::device_sample)
+                events[k].address = last_boundary_word(recorder, events[k].time);
         }
         if (look_at_calls(recorder) != look && !anyway) return false;
         if (recorder.ring.take_tickets_from(head, count)) first = head;
@@ -177,9 +184,23 @@ void reset_sampler() {
     g_sampler = Sampler{};
 }
 
+void ask_for_sample(Recorder& recorder) {
+    uint64_t period_ns = recorder.header->sample_period_ms * kMillisecond_ns;
+    if (period_ns == 0) return;
+    uint64_t young_ns = period_ns / kYoungDivisor;
+    if (young_ns < kYoung_ns) young_ns = kYoung_ns;
+    uint64_t now_ns = read_monotonic_ns();
+    uint64_t last_ns = recorder.last_sample_ns.load(std::memory_order_relaxed);
+    if (now_ns - last_ns < young_ns || !recorder.last_sample_ns.compare_exchange_strong(last_ns, now_ns))
+        return;
+    recorder.sample_asked.store(true, std::memory_order_release);
+    wake_side_thread();
+}
+
 uint64_t take_due_samples(Recorder& recorder) {
     uint64_t period_ns = recorder.header->sample_period_ms * kMillisecond_ns;
     if (period_ns == 0) return kNever_ns;
+    bool asked = recorder.sample_asked.exchange(false, std::memory_order_acquire);
     uint64_t next_ns = kNever_ns;
     for (uint32_t device = 0; device < wire::kDeviceCapacity; ++device) {
         const DeviceState& state = recorder.devices[device];
@@ -188,9 +209,10 @@ uint64_t take_due_samples(Recorder& recorder) {
                     state.has_reported.load(std::memory_order_acquire);
         if (!used || (target.looked_for && target.device == nullptr)) continue;
         uint64_t now_ns = read_monotonic_ns();
-        if (now_ns >= target.due_ns) {
+        if (asked || now_ns >= target.due_ns) {
             bool done = sample_at_a_quiet_moment(recorder, static_cast<int>(device), target);
             target.due_ns = now_ns + (done ? period_ns : kPatience_ms * kMillisecond_ns * 2);
+            if (done) recorder.last_sample_ns.store(read_monotonic_ns(), std::memory_order_relaxed);
         }
         if (target.due_ns < next_ns) next_ns = target.due_ns;
     }

@@ -6,6 +6,9 @@
 
 #include <initializer_list>
 
+#include "boundary_state.h"
+#include "python_frames.h"
+
 namespace memsnap::recorder {
 namespace {
 
@@ -15,6 +18,11 @@ constexpr uint64_t kMaxRing_mebibytes = 64 * 1024;
 constexpr uint64_t kDefaultTableEntries = 131072;
 constexpr uint64_t kMinTableEntries = 64;
 constexpr uint64_t kMaxTableEntries = uint64_t{1} << 24;
+constexpr uint64_t kMinBoundaryEntries = 64;
+constexpr uint64_t kDefaultNames_mebibytes = 16;
+constexpr uint64_t kMaxNames_mebibytes = 1024;
+constexpr uint64_t kNamesWithoutStacks_bytes = 256 * 1024;
+constexpr uint64_t kDefaultStackDepth = 48;
 constexpr uint64_t kDefaultSample_ms = 1000;
 constexpr uint64_t kMinSample_ms = 10;
 constexpr uint64_t kMaxSample_ms = 24 * 60 * 60 * 1000;
@@ -109,6 +117,17 @@ Settings read_settings() {
         kMebibyte_bytes;
     settings.table_entry_count = static_cast<uint32_t>(environment_number(
         "MEMSNAP_TABLE_ENTRIES", kDefaultTableEntries, kMinTableEntries, kMaxTableEntries));
+    uint64_t names_mebibytes = environment_number("MEMSNAP_NAMES_MB", 0, 1, kMaxNames_mebibytes);
+    settings.names_bytes = names_mebibytes * kMebibyte_bytes;
+    if (names_mebibytes == 0) {
+        settings.names_bytes = stack_wish() == wire::StackWish::off
+                                   ? kNamesWithoutStacks_bytes
+                                   : kDefaultNames_mebibytes * kMebibyte_bytes;
+    }
+    settings.stack_depth =
+        static_cast<uint32_t>(environment_number("MEMSNAP_DEPTH", kDefaultStackDepth, 1, kMaxFrames));
+    settings.boundary_entry_count = static_cast<uint32_t>(environment_number(
+        "MEMSNAP_BOUNDARY_ENTRIES", kBoundaryCapacity, kMinBoundaryEntries, kBoundaryCapacity));
     settings.any_file_system = environment_is("MEMSNAP_OUT_ANYFS", "1");
     return settings;
 }
@@ -129,6 +148,21 @@ uint32_t sample_period_ms() {
 }
 bool names_disabled() {
     return environment_is("MEMSNAP_NAMES", "0");
+}
+wire::StackWish stack_wish() {
+    static const struct {
+        const char* name;
+        wire::StackWish wish;
+    } kWishes[] = {
+        {"off", wire::StackWish::off},
+        {"python", wire::StackWish::python},
+        {"native", wire::StackWish::native},
+        {"both", wire::StackWish::both},
+    };
+    for (const auto& known : kWishes) {
+        if (environment_is("MEMSNAP_STACK", known.name)) return known.wish;
+    }
+    return wire::StackWish::automatic;
 }
 bool cupti_wanted() {
     return environment_is("MEMSNAP_CUPTI", "1");

@@ -16,17 +16,21 @@ namespace memsnap::recorder {
 struct Settings {
     uint64_t ring_bytes;
     uint32_t table_entry_count;
+    uint32_t boundary_entry_count;
+    uint64_t names_bytes;  // of the sidecar
+    uint32_t stack_depth;  // most frames of each sort
     bool any_file_system;
 };
 Settings read_settings();
 
 // MEMSNAP_DISABLE=1, or the process has more rights than who set its environment.
 bool recording_disabled();
-bool notices_silenced();      // MEMSNAP_QUIET=1
-bool keep_whole_file();       // MEMSNAP_KEEP=always
-uint32_t sample_period_ms();  // MEMSNAP_SAMPLE_MS; 0: no samples
-bool names_disabled();        // MEMSNAP_NAMES=0
-bool cupti_wanted();          // MEMSNAP_CUPTI=1
+bool notices_silenced();       // MEMSNAP_QUIET=1
+bool keep_whole_file();        // MEMSNAP_KEEP=always
+uint32_t sample_period_ms();   // MEMSNAP_SAMPLE_MS; 0: no samples
+bool names_disabled();         // MEMSNAP_NAMES=0
+bool cupti_wanted();           // MEMSNAP_CUPTI=1
+wire::StackWish stack_wish();  // MEMSNAP_STACK
 
 struct Ranks {
     int32_t rank = -1;

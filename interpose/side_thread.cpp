@@ -11,8 +11,11 @@
 #include "cupti.h"
 #include "elf_lookup.h"
 #include "glibc_compat.h"
+#include "loaded_objects.h"
+#include "native_frames.h"
 #include "notice.h"
 #include "process.h"
+#include "python_frames.h"
 #include "sampler.h"
 #include "settings.h"
 #include "versions.h"
@@ -46,12 +49,19 @@ bool in_first_lap(const Recorder& recorder) {
 }
 
 // Under the dynamic linker's lock, which must not be held while the program forks: left out then, and done a
-// second later.
-void look_at_loaded_objects(Recorder& recorder) {
+// second later. Each look for itself, since a fork waits for it a bounded time.
+template <typename Look>
+void take_a_look(Look look) {
     if (!begin_asking()) return;
-    note_versions(recorder);
-    scan_blind_spots(recorder);
+    look();
     end_asking();
+}
+
+void look_at_loaded_objects(Recorder& recorder) {
+    take_a_look([&recorder] { note_versions(recorder); });
+    take_a_look(look_for_python);
+    take_a_look([&recorder] { map_loaded_objects(recorder); });
+    take_a_look([&recorder] { scan_blind_spots(recorder); });
 }
 
 void sleep_until(uint64_t wake_ns, uint32_t seen) {
@@ -71,6 +81,7 @@ void* run(void*) {
     for (;;) {
         uint32_t seen = g_process.side_thread_wake.load(std::memory_order_acquire);
         if (g_process.exiting.load(std::memory_order_acquire) != 0) return nullptr;
+        prepare_native_frames();
         tend_cupti();
         print_due_notice();
         uint64_t now_ns = read_monotonic_ns();
@@ -78,6 +89,7 @@ void* run(void*) {
         if (Recorder* recorder = current_recorder()) {
             uint64_t head = recorder->ring.head();
             prepare_ring(*recorder);
+            say_native_stacks(*recorder);
             if (in_first_lap(*recorder) && head != last_head) wake_ns = now_ns + kFirstLapPeriod_ns;
             last_head = head;
             if (now_ns >= anchor_due_ns) {
@@ -105,6 +117,7 @@ void start_side_thread() {
     let_exit_wait();
     // Here on the program's thread: on ours the environment may change while it is read.
     if (!cupti_wanted()) g_process.cupti_tried = true;
+    if (may_walk_native(stack_wish())) want_native_frames();
     // The thread inherits the mask: the program's signals stay the business of its own threads.
     sigset_t all;
     sigset_t before;

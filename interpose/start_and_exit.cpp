@@ -13,7 +13,10 @@
 #include "blind_scan.h"
 #include "elf_lookup.h"
 #include "glibc_compat.h"
+#include "loaded_objects.h"
+#include "names.h"
 #include "notice.h"
+#include "nvtx_injection.h"
 #include "process.h"
 #include "settings.h"
 #include "side_thread.h"
@@ -21,7 +24,9 @@
 namespace memsnap::recorder {
 namespace {
 
-constexpr uint64_t kPunchMargin_records = 65536;  // other threads may still write this many while we punch
+// Other threads may still write this many while we punch.
+constexpr uint64_t kPunchMargin_records = 65536;
+constexpr uint64_t kPunchMargin_boundaries = 1024;
 
 void punch(unsigned char* begin, uint64_t bytes) {
     madvise(begin, bytes, MADV_REMOVE);
@@ -32,11 +37,21 @@ unsigned char* area_begin(const Recorder& recorder, wire::AreaId id) {
     return file + recorder.header->areas[static_cast<uint32_t>(id)].offset_bytes;
 }
 
-void punch_ring(const Recorder& recorder) {
-    uint64_t used = (recorder.ring.head() + kPunchMargin_records) * sizeof(wire::Record);
+void punch_behind(const Recorder& recorder, wire::AreaId id, uint64_t used) {
     used = (used + wire::kAreaAlignment_bytes - 1) / wire::kAreaAlignment_bytes * wire::kAreaAlignment_bytes;
-    uint64_t bytes = recorder.header->areas[static_cast<uint32_t>(wire::AreaId::ring)].size_bytes;
-    if (used < bytes) punch(area_begin(recorder, wire::AreaId::ring) + used, bytes - used);
+    uint64_t bytes = recorder.header->areas[static_cast<uint32_t>(id)].size_bytes;
+    if (used < bytes) punch(area_begin(recorder, id) + used, bytes - used);
+}
+
+void punch_ring(const Recorder& recorder) {
+    punch_behind(recorder, wire::AreaId::ring,
+                 (recorder.ring.head() + kPunchMargin_records) * sizeof(wire::Record));
+}
+
+void punch_boundaries(const Recorder& recorder) {
+    uint64_t used = std::atomic_ref<uint32_t>(recorder.header->boundary_count).load();
+    punch_behind(recorder, wire::AreaId::boundaries,
+                 (used + kPunchMargin_boundaries) * sizeof(wire::Boundary));
 }
 
 // Pages of the table that no entry ever touched. Their slots are held meanwhile, so that nobody writes there.
@@ -51,13 +66,20 @@ void punch_table(Recorder& recorder) {
     }
 }
 
-// A clean run gives back the space it did not need. Nobody writes keyframes or boundaries any more.
+void punch_names(const Recorder& recorder) {
+    if (recorder.names == nullptr) return;
+    uint64_t unused = unused_names_offset(recorder);
+    punch(reinterpret_cast<unsigned char*>(recorder.names) + unused, recorder.names_bytes - unused);
+}
+
+// A clean run gives back the space it did not need. Nobody writes keyframes any more.
 void give_back_unused(Recorder& recorder) {
     punch_ring(recorder);
     punch_table(recorder);
-    for (wire::AreaId id : {wire::AreaId::keyframes, wire::AreaId::boundaries}) {
-        punch(area_begin(recorder, id), recorder.header->areas[static_cast<uint32_t>(id)].size_bytes);
-    }
+    punch_names(recorder);
+    punch_boundaries(recorder);
+    punch(area_begin(recorder, wire::AreaId::keyframes),
+          recorder.header->areas[static_cast<uint32_t>(wire::AreaId::keyframes)].size_bytes);
 }
 
 // From here on a record could land in a hole, and a hole on a full disk is SIGBUS.
@@ -75,7 +97,8 @@ void at_exit(int status, void*) {
     print_due_notice();
     wait_for_notice();
     if (recorder == nullptr) return;
-    scan_blind_spots(*recorder);  // what a job of less than a second loaded
+    map_loaded_objects(*recorder);  // what a job of less than a second loaded
+    scan_blind_spots(*recorder);
     wire::Header& header = *recorder->header;
     add_anchor(*recorder);
     std::atomic_ref<int32_t>(header.exit_status).store(status, std::memory_order_release);
@@ -90,6 +113,7 @@ void at_exit(int status, void*) {
 __attribute__((constructor)) void at_start() {
     prepare_process_region();
     remember_startup_objects();
+    offer_nvtx_injection();
     remember_stderr();
     // Registered here and not at the first event: that may come under a lock, or in a child forked while
     // another thread held the C library's list of handlers.

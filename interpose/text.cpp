@@ -20,12 +20,16 @@ const char* base_name(const char* path) {
     return slash == nullptr ? path : slash + 1;
 }
 
-uint64_t fnv1a(const char* text) {
+uint64_t fnv1a(const char* text, size_t size) {
     uint64_t hash = 0xcbf29ce484222325;
-    for (; *text != '\0'; ++text) {
-        hash = (hash ^ static_cast<unsigned char>(*text)) * 0x100000001b3;
+    for (size_t i = 0; i < size; ++i) {
+        hash = (hash ^ static_cast<unsigned char>(text[i])) * 0x100000001b3;
     }
     return hash;
+}
+
+uint64_t fnv1a(const char* text) {
+    return fnv1a(text, strlen(text));
 }
 
 const char* environment(const char* name) {

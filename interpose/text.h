@@ -80,6 +80,7 @@ using Path = Text<kPathCapacity_bytes>;
 bool equal(const char* a, const char* b);
 bool starts_with(const char* text, const char* prefix);
 const char* base_name(const char* path);
+uint64_t fnv1a(const char* text, size_t size);
 uint64_t fnv1a(const char* text);
 
 // The value of an environment variable as it is now, or null. Reads `environ` itself: getenv may take a lock.

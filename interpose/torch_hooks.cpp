@@ -2,14 +2,17 @@
 //
 // PyTorch's own reports of its blocks and failures, under the names of release 1.13 and of 2.0 and later.
 // Both run under the allocator's device lock. The rules: record first, then go on to the original by a tail
-// call, so that an exception from it finds nothing of ours on the stack; no system call for a block.
+// call, so that an exception from it finds nothing of ours on the stack; no system call for a block, but for
+// the boundary that a module call ends with, which may wake the side thread, a few times a second at most.
 #include <cstdint>
 
 #include "birth.h"
 #include "calls.h"
 #include "keyframe.h"
+#include "phases.h"
 #include "pinned.h"
 #include "side_thread.h"
+#include "sites.h"
 #include "visibility.h"
 
 namespace memsnap::recorder {
@@ -51,6 +54,22 @@ Event make_event(const Context& context, wire::Kind kind, TorchDevice device) {
     return event;
 }
 
+// The site of a birth; of a death only where in the module calls it happens.
+uint64_t locate(const Context& context, bool born) {
+    ModuleCall module{};
+    uint64_t site = 0;
+    if (born) site = site_of_birth(*context.recorder, SiteOf::block, module);
+    if (!born) module = outermost_module_call();
+    watch_module_call(*context.recorder, context.thread, context.state, module, born);
+    return site;
+}
+
+void set_place(const Context& context, Event& event) {
+    Place place = current_place(*context.recorder, context.state);
+    event.step = place.step;
+    event.phase = place.phase;
+}
+
 void record_block(uint16_t library, void* address, int64_t size, uint64_t allocated_bytes,
                   uint64_t reserved_bytes, TorchDevice device) {
     bool born = size >= 0;
@@ -59,8 +78,11 @@ void record_block(uint16_t library, void* address, int64_t size, uint64_t alloca
     Recorder& recorder = *scope.recorder();
     Context context = make_context(&recorder, library);
     if (context.state != nullptr) context.state->operation.restart();
+    uint64_t site = locate(context, born);
     Event event = make_event(context, born ? wire::Kind::block_alloc : wire::Kind::block_free, device);
     event.set_totals(allocated_bytes, reserved_bytes);
+    event.link = site;
+    if (born) set_place(context, event);
     event.address = reinterpret_cast<uint64_t>(address);
     event.size = static_cast<uint64_t>(born ? size : -size);
     PackedRecord record =
@@ -75,6 +97,7 @@ void record_out_of_memory(uint16_t library, int64_t size, uint64_t allocated_byt
     if (scope.recorder() == nullptr) return;
     Recorder& recorder = *scope.recorder();
     Context context = make_context(&recorder, library);
+    uint64_t site = locate(context, true);
     if (context.state != nullptr) {
         Event summary = make_event(context, wire::Kind::operation, device);
         context.state->operation.describe(summary);
@@ -82,6 +105,7 @@ void record_out_of_memory(uint16_t library, int64_t size, uint64_t allocated_byt
     }
     Event event = make_event(context, wire::Kind::block_oom, device);
     event.set_totals(allocated_bytes, reserved_bytes);
+    event.link = site;
     event.size = static_cast<uint64_t>(size);
     wire::Record failure = recorder.ring.commit(event).unpack();
     write_keyframe(recorder, failure, context.state);

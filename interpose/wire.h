@@ -81,6 +81,26 @@ enum class JobKey : uint32_t {
     launcher = 1,
     session = 2
 };
+// The bytes of Header::stacks.
+enum class StackWish : uint8_t {
+    off = 0,
+    automatic = 1,  // Python frames, and native ones where there are none and for calls of other libraries
+    python = 2,
+    native = 3,
+    both = 4
+};
+enum class PythonStacks : uint8_t {
+    none = 0,     // no interpreter was seen, or none is wanted
+    waiting = 1,  // not yet compared with the interpreter's own walk
+    walking = 2,
+    unknown = 3,   // a version or layout that is not known: off
+    threaded = 4,  // a free-threaded build: off
+};
+enum class NativeStacks : uint8_t {
+    none = 0,  // not wanted, or not yet needed
+    walking = 1,
+    missing = 2,  // no libunwind
+};
 enum class Trouble : uint32_t {
     none = 0,
     create_failed =
@@ -159,9 +179,12 @@ struct Header {
     StartMode start_mode;
     ArmState arm_state;
     Sidecar sidecar;
-    uint32_t unused_a;
+    uint32_t
+        stacks;  // what births get a site from: StackWish, PythonStacks, NativeStacks, depth, a byte each
     AllocatorConfig config;
-    uint64_t unused_b[20];
+    uint32_t python_version;  // major * 10000 + minor * 100 + patch of the running interpreter; 0: none seen
+    uint32_t unused_a;
+    uint64_t unused_b[19];
 
     // ---- written while recording; each group on its own cache lines
     uint64_t head;  // the next ticket; tickets start at 0
@@ -347,6 +370,7 @@ MEMSNAP_WIRE(Anchor, 32);
 
 static_assert(offsetof(Header, areas) == 48 && offsetof(Header, pid) == 240 &&
               offsetof(Header, config) == 328);
+static_assert(offsetof(Header, stacks) == 324 && offsetof(Header, python_version) == 352);
 static_assert(offsetof(Header, head) % 64 == 0 && offsetof(Header, counters) % 64 == 0);
 static_assert(offsetof(Record, check) == 8 && offsetof(Record, kind) == 12 && offsetof(Record, thread) == 14);
 static_assert(offsetof(Record, time) == 16 && offsetof(Record, address) == 24 &&

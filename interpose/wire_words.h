@@ -39,12 +39,13 @@ enum class Kind : uint8_t {
     neighbour = 34,       // one other process: address = pid, link = bytes, code = 1: of this job;
                           // kFlagUnavailable. Written before the process_sample it belongs to
     // Phases and what the user says
-    phase_begin = 48,  // link = exact name << 32 | folded name, code = Family
+    phase_begin = 48,  // link = exact name << 32 | folded name, code = Family (none: a label, never a
+                       // boundary)
     phase_end = 49,    // the same, address = ticket of the phase_begin (kNoTicket: lost)
     mark = 50,         // link = names
-    step = 51,         // a step ends here: size = its number, from 1
+    step = 51,         // a step ends here: size = its number, from 1; code = StepFlag
     note = 52,         // link = dimension name, size = value (two's complement)
-    category = 53,     // address of a live block, code = Category
+    category = 53,     // address in a live block, code = Category
     cap = 54,          // link = per-process limit in bytes (0: none), code = CapSource
     // Torch tap: the allocator's own trace, with what the plain report lacks. extra = stream, extra16 = pool
     // ordinal (0: default)
@@ -99,7 +100,8 @@ enum class Family : uint16_t {
     step = 1,
     optimizer = 2,
     range = 3,
-    module = 4
+    module = 4,
+    collection = 5  // a pass of Python's cyclic garbage collector
 };
 enum class Category : uint16_t {
     none = 0,
@@ -109,7 +111,11 @@ enum class Category : uint16_t {
     buffer = 4,
     input = 5,
     activation = 6,
-    temporary = 7,
+};
+// How a step's end was told.
+enum StepFlag : uint16_t {
+    kStepCollectionOff = 1,  // Python's cyclic garbage collection is switched off
+    kStepImplied = 2,        // an optimizer step ended, and nobody told of steps so far
 };
 enum class CapSource : uint16_t {
     none = 0,

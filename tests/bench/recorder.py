@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What recording costs, as ratios to torch's own cheapest recorder measured in the same run.
+"""What recording costs, as ratios to torch's own recorder measured in the same run, without stacks and with them.
 
 Each mode runs in several fresh processes, interleaved; the minimum counts. "added" is the difference to the same loop with nothing recording.
 """
@@ -11,40 +11,66 @@ import subprocess
 import tempfile
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(os.environ.get("MEMSNAP_BUILD", TOP / "build"))
 WORKER = pathlib.Path(__file__).with_name("recorder_worker.py")
 ROUNDS = 4
-PAIRS = 50_000
-MODES = {"off": ("off", False), "torch history": ("history", False), "memsnap": ("off", True)}
+PAIRS = 200_000
+OFF = "nothing"
+# What records: torch's own mode, and memsnap's MEMSNAP_STACK (None: it is not there).
+MODES = {
+    OFF: ("off", None),
+    "torch history": ("history", None),
+    "memsnap": ("off", "off"),
+    "torch python": ("python", None),
+    "torch python, allocations": ("python-alloc", None),
+    "memsnap python": ("off", "python"),
+    "torch all": ("all", None),
+    "memsnap both": ("off", "both"),
+}
+# What is compared with what, and the bar where the design sets one.
+PAIRS_OF_MODES = [
+    ("memsnap", "torch history", 1),
+    ("memsnap python", "torch python", 1 / 5),
+    ("memsnap python", "torch python, allocations", None),
+    ("memsnap both", "torch all", 1 / 6),
+]
 
 
-def measure(mode: str, preload: bool, folder: str) -> dict[str, float]:
+def measure(mode: str, stacks: str | None, folder: str) -> dict[str, float]:
     environment = dict(os.environ, MEMSNAP_OUT=f"{folder}/ring-%p.bin")
-    if preload:
-        environment["LD_PRELOAD"] = str(TOP / "build/interpose/libmemsnap.so")
+    if stacks is not None:
+        environment |= {"LD_PRELOAD": str(BUILD / "interpose/libmemsnap.so"), "MEMSNAP_STACK": stacks}
     command = [TOP / "scripts/with_simcuda", "--", TOP / "build/venv/bin/python", WORKER, mode, str(PAIRS)]
     output = subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout
-    for ring in pathlib.Path(folder).glob("ring-*.bin"):
+    for ring in pathlib.Path(folder).glob("ring-*.bin*"):
         ring.unlink()
     return json.loads(output)
 
 
-def main() -> None:
+def measure_all() -> dict[str, dict[str, float]]:
     best: dict[str, dict[str, float]] = {}
     with tempfile.TemporaryDirectory() as folder:
         for _ in range(ROUNDS):
-            for name, (mode, preload) in MODES.items():
-                for part, value in measure(mode, preload, folder).items():
+            for name, (mode, stacks) in MODES.items():
+                for part, value in measure(mode, stacks, folder).items():
                     parts = best.setdefault(name, {})
                     parts[part] = min(value, parts.get(part, value))
-    print("recording, ns of CPU time per alloc+free pair of a cached block (minimum of", ROUNDS, "processes)")
-    print(f"  {'':12} {'off':>8} {'torch history':>22} {'memsnap':>22} {'memsnap / torch':>16}")
-    for part, off in best["off"].items():
-        torch_added, memsnap_added = best["torch history"][part] - off, best["memsnap"][part] - off
-        print(
-            f"  {part:12} {off:8.0f} {best['torch history'][part]:10.0f} (+{torch_added:.0f})".ljust(48)
-            + f"{best['memsnap'][part]:10.0f} (+{memsnap_added:.0f})".ljust(24)
-            + f"{memsnap_added / torch_added:10.2f}"
-        )
+    return best
+
+
+def main() -> None:
+    best = measure_all()
+    print("recording, ns of CPU time that an alloc+free pair of a cached block costs more, 20 Python frames deep (minimum of", ROUNDS, "processes)")
+    print(f"  {'':28} {'first lap':>10} {'steady':>10}")
+    print(f"  {'the pair itself':28} " + " ".join(f"{value:10.0f}" for value in best[OFF].values()))
+    added = {name: {part: value - best[OFF][part] for part, value in parts.items()} for name, parts in best.items()}
+    for name in MODES:
+        if name != OFF:
+            print(f"  {name:28} " + " ".join(f"{f'+{value:.0f}':>10}" for value in added[name].values()))
+    for ours, theirs, bar in PAIRS_OF_MODES:
+        ratios = [added[ours][part] / added[theirs][part] for part in best[OFF]]
+        told = "" if bar is None else f"   (bar {bar:.2f})"
+        print(f"  {f'{ours} / {theirs}':42} " + " ".join(f"{ratio:6.2f}" for ratio in ratios) + told)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """One measured process: ns of CPU time per alloc+free pair of a cached 16 KiB block, printed as JSON.
 
-Usage: recorder_worker.py MODE PAIRS. MODE is what records besides memsnap (which is there or not by LD_PRELOAD): "off" or "history"
-(torch's own history without context, the cheapest thing it has).
+Usage: recorder_worker.py MODE PAIRS. MODE is what records besides memsnap (which is there or not by LD_PRELOAD): "off", or torch's own
+history: "history" without stacks (the cheapest thing it has), "python" with Python stacks, "python-alloc" with those of allocations only,
+"all" with native ones too. The loop runs below 20 Python frames.
 """
 
 import json
@@ -12,7 +13,14 @@ import time
 import torch
 
 BLOCK_BYTES = 16 * 1024
-REPEATS = 7
+REPEATS = 100  # of short stretches: some of them nothing else disturbed
+DEPTH = 20
+HISTORIES = {
+    "history": {"context": None},
+    "python": {"context": "all", "stacks": "python"},
+    "python-alloc": {"context": "alloc", "stacks": "python"},
+    "all": {"context": "all", "stacks": "all"},
+}
 
 
 def pairs(count: int) -> None:
@@ -22,22 +30,34 @@ def pairs(count: int) -> None:
 
 
 def best_ns_per_pair(count: int) -> float:
-    best = float("inf")
+    best, stretch = float("inf"), count // REPEATS
     for _ in range(REPEATS):
         start = time.thread_time_ns()
-        pairs(count)
-        best = min(best, (time.thread_time_ns() - start) / count)
+        pairs(stretch)
+        best = min(best, (time.thread_time_ns() - start) / stretch)
     return best
+
+
+def measure(mode: str, count: int) -> dict[str, float]:
+    first_lap = best_ns_per_pair(count)
+    pairs(1_200_000 if mode == "off" else 100_000)  # past the first lap of a default ring
+    return {"first lap": first_lap, "steady": best_ns_per_pair(count)}
+
+
+def below(frames: int, mode: str, count: int) -> dict[str, float]:
+    """Measures with so many frames on the stack, the module's and the loop's among them."""
+    frame, depth = sys._getframe(), 0
+    while frame is not None:
+        frame, depth = frame.f_back, depth + 1
+    return below(frames, mode, count) if depth < frames - 3 else measure(mode, count)
 
 
 def main() -> None:
     mode, count = sys.argv[1], int(sys.argv[2])
     torch.empty(BLOCK_BYTES, device="cuda")
-    if mode == "history":
-        torch.cuda.memory._record_memory_history(enabled="all", context=None, max_entries=100_000)
-    first_lap = best_ns_per_pair(count // REPEATS)
-    pairs(1_200_000 if mode == "off" else 100_000)  # past the first lap of a default ring
-    json.dump({"first lap": first_lap, "steady": best_ns_per_pair(count)}, sys.stdout)
+    if mode in HISTORIES:
+        torch.cuda.memory._record_memory_history(enabled="all", max_entries=100_000, **HISTORIES[mode])
+    json.dump(below(DEPTH, mode, count), sys.stdout)
 
 
 if __name__ == "__main__":

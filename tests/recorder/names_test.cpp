@@ -15,11 +15,14 @@ using namespace memsnap::recorder;
 
 namespace {
 
+constexpr uint64_t kFile_bytes = 256 * 1024;
+
 struct Sidecar {
-    Sidecar() : bytes(kNamesFile_bytes / sizeof(uint64_t)) {
+    Sidecar() : bytes(kFile_bytes / sizeof(uint64_t)) {
         recorder->header = &header;
         recorder->names = reinterpret_cast<wire::NamesHeader*>(bytes.data());
         recorder->names->used_bytes = sizeof(wire::NamesHeader);
+        recorder->names_bytes = kFile_bytes;
     }
     void add(uint64_t id, const std::string& text) {
         intern(*recorder, wire::NameKind::library, id, text.data(), text.size());
@@ -28,7 +31,7 @@ struct Sidecar {
     std::map<uint64_t, std::string> read() const {
         std::map<uint64_t, std::string> found;
         const auto* file = reinterpret_cast<const unsigned char*>(bytes.data());
-        for (uint64_t at = sizeof(wire::NamesHeader); at + sizeof(wire::NameEntry) <= kNamesFile_bytes;) {
+        for (uint64_t at = sizeof(wire::NamesHeader); at + sizeof(wire::NameEntry) <= kFile_bytes;) {
             wire::NameEntry entry;
             std::memcpy(&entry, file + at, sizeof entry);
             if (entry.entry_bytes == 0) break;
@@ -36,7 +39,7 @@ struct Sidecar {
             CHECK(entry.kind == wire::NameKind::library);
             CHECK(found
                       .emplace(entry.id, std::string(reinterpret_cast<const char*>(file) + at + sizeof entry,
-                                                     entry.text_bytes))
+                                                     entry.payload_bytes))
                       .second);
             at += entry.entry_bytes;
         }
@@ -67,7 +70,7 @@ TEST_CASE("Texts come back under their ids, whatever their length") {
 TEST_CASE("What does not fit is counted and nothing is written behind the end") {
     Sidecar sidecar;
     const uint64_t entry_bytes = sizeof(wire::NameEntry) + 1000;
-    const uint64_t room = (kNamesFile_bytes - sizeof(wire::NamesHeader)) / entry_bytes;
+    const uint64_t room = (kFile_bytes - sizeof(wire::NamesHeader)) / entry_bytes;
     for (uint64_t id = 0; id < room + 5; ++id) {
         sidecar.add(id, std::string(1000, 'x'));
     }
@@ -75,7 +78,7 @@ TEST_CASE("What does not fit is counted and nothing is written behind the end") 
     sidecar.add(room + 6, std::string(UINT16_MAX + 1, 'x'));
     CHECK(sidecar.read().size() == room);
     CHECK(sidecar.dropped() == 7);
-    CHECK(sidecar.recorder->names->used_bytes > kNamesFile_bytes);
+    CHECK(sidecar.recorder->names->used_bytes > kFile_bytes);
 }
 
 TEST_CASE("Threads that enter texts at once do not mix them") {

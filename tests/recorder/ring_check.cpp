@@ -41,7 +41,7 @@ std::string header_json(const wire::Header& header) {
         R"("head":{},"exit_mark":{},"exit_status":{},"trouble":{},"failure_count":{},"library_count":{},"thread_count":{},)"
         R"("incomplete_from":{},"lost":{},"lapped":{},"reentrant":{},"table_full":{},"keyframes_skipped":{},)"
         R"("sidecar":{},"names_dropped":{},"blind":{},"originals_missing":{},"unknown_frees":{},"device_unknown":{},"threads_unlisted":{},)"
-        R"("samples_failed":{},"sampling":{},"sample_period_ms":{}}})",
+        R"("boundary_stride":{},"boundary_count":{},"boundaries_dropped":{},"samples_failed":{},"sampling":{},"sample_period_ms":{},"stacks":{},"python_version":{},"no_stack":{}}})",
         header.file_bytes, header.pid, header.parent_pid, header.rank, header.local_rank, header.world_size,
         header.process_start_ticks, header.job_key, static_cast<int>(header.job_key_source),
         header.torch_version, header.cudart_version, header.driver_version,
@@ -51,8 +51,9 @@ std::string header_json(const wire::Header& header) {
         header.counters.reentrant, header.counters.table_full, header.counters.keyframes_skipped,
         static_cast<int>(header.sidecar), header.counters.names_dropped, header.counters.blind,
         header.counters.originals_missing, header.counters.unknown_frees, header.counters.device_unknown,
-        header.counters.threads_unlisted, header.counters.samples_failed, static_cast<int>(header.sampling),
-        header.sample_period_ms);
+        header.counters.threads_unlisted, header.boundary_stride, header.boundary_count,
+        header.counters.boundaries_dropped, header.counters.samples_failed, static_cast<int>(header.sampling),
+        header.sample_period_ms, header.stacks, header.python_version, header.counters.no_stack);
 }
 
 template <typename Range, typename Print>
@@ -77,6 +78,26 @@ std::string keyframe_json(const RingView& ring, uint32_t slot) {
         found->entries_dropped,
         list_json(std::vector<wire::Record>(calls, calls + found->operation_count), record_json),
         list_json(std::vector<wire::Record>(last, last + found->ring_count), record_json));
+}
+
+uint64_t load_u40(const uint8_t (&bytes)[5]) {
+    uint64_t value = 0;
+    __builtin_memcpy(&value, bytes, 5);
+    return value;
+}
+
+std::string boundary_json(const wire::Boundary& one) {
+    uint64_t device_free = load_u40(one.device_free);
+    std::string free_bytes = device_free == (uint64_t{1} << 40) - 1
+                                 ? "null"
+                                 : std::to_string(device_free * wire::kTotalsUnit_bytes);
+    return fmt::format(
+        R"({{"ticket":{},"time":{},"opened":{},"age":{},"ordinal":{},"dimensions":{},"name":{},"folded":{},)"
+        R"("thread":{},"family":{},"device":{},"allocated":{},"reserved":{},"free":{},"depth":{}}})",
+        one.state - 1, one.time, one.opened_ticket, one.free_age, one.ordinal, one.dimensions, one.name,
+        one.folded_name, one.thread, one.family, one.device,
+        load_u40(one.allocated) * wire::kTotalsUnit_bytes, load_u40(one.reserved) * wire::kTotalsUnit_bytes,
+        free_bytes, one.depth);
 }
 
 std::string copy_json(const wire::Record& copy) {
@@ -112,6 +133,11 @@ int main(int argc, char** argv) {
                    return fmt::format(R"({{"birth":{},"address":{},"size":{}}})", one.first,
                                       one.second.address, one.second.size);
                }));
+    fmt::print("\"places\":{},\n", list_json(ring.live_entries(), [](const wire::LiveEntry& one) {
+                   return fmt::format(R"({{"birth":{},"step":{},"phase":{}}})", one.birth_ticket, one.step,
+                                      one.phase);
+               }));
+    fmt::print("\"boundaries\":{},\n", list_json(ring.boundaries(), boundary_json));
     fmt::print("\"table_count\":{},\n", ring.live_entry_count());
     fmt::print("\"roles\":{},\n", list_json(libraries, [&ring](uint32_t index) {
                    return fmt::format("{}", static_cast<int>(ring.library(index).role));

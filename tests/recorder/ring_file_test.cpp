@@ -8,7 +8,7 @@ using namespace memsnap::recorder;
 
 TEST_CASE("Areas follow each other, aligned and large enough for their entries") {
     wire::Area areas[wire::kAreaCount] = {};
-    uint64_t file_bytes = lay_out(uint64_t{1} << 20, 64, areas);
+    uint64_t file_bytes = lay_out(uint64_t{1} << 20, 64, 65536, areas);
     uint64_t end = wire::kAreaAlignment_bytes;
     for (const wire::Area& one : areas) {
         CHECK(one.offset_bytes == end);
@@ -23,7 +23,7 @@ TEST_CASE("Areas follow each other, aligned and large enough for their entries")
 
 TEST_CASE("A keyframe slot holds a whole table") {
     wire::Area areas[wire::kAreaCount] = {};
-    lay_out(uint64_t{1} << 20, 131072, areas);
+    lay_out(uint64_t{1} << 20, 131072, 65536, areas);
     const wire::Area& keyframes = areas[static_cast<uint32_t>(wire::AreaId::keyframes)];
     uint64_t parts =
         sizeof(wire::Keyframe) + sizeof(wire::Record) * (64 + 4096) + 32 * sizeof(wire::PinnedDevice);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ring_view.h"
 
+#include <algorithm>
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -18,6 +19,11 @@ uint32_t check_of(const wire::Record& record) {
 
 uint32_t check_of(const wire::LiveEntry& entry) {
     return crc32c(reinterpret_cast<const unsigned char*>(&entry) + 8, 52);
+}
+
+uint32_t check_of(const wire::Boundary& entry) {
+    const auto* bytes = reinterpret_cast<const unsigned char*>(&entry);
+    return crc32c(bytes + 36, 28, crc32c(bytes + 8, 24));
 }
 
 bool allocates(wire::Op op) {
@@ -140,6 +146,39 @@ uint32_t RingView::live_entry_count() const {
     return static_cast<uint32_t>(table(broken).size());
 }
 
+std::vector<wire::LiveEntry> RingView::live_entries() const {
+    const auto* entries = reinterpret_cast<const wire::LiveEntry*>(area_begin(wire::AreaId::table));
+    std::vector<wire::LiveEntry> live;
+    for (uint32_t i = 0; i < area(wire::AreaId::table).entry_count; ++i) {
+        if ((entries[i].state & 1) != 0) live.push_back(entries[i]);
+    }
+    return live;
+}
+
+std::vector<wire::Boundary> RingView::boundaries() const {
+    const auto* entries = reinterpret_cast<const wire::Boundary*>(area_begin(wire::AreaId::boundaries));
+    std::vector<wire::Boundary> found;
+    for (uint32_t i = 0; i < area(wire::AreaId::boundaries).entry_count; ++i) {
+        if (entries[i].state != 0) found.push_back(entries[i]);
+    }
+    std::sort(found.begin(), found.end(), [](const wire::Boundary& a, const wire::Boundary& b) {
+        return std::pair(a.ordinal, a.device) < std::pair(b.ordinal, b.device);
+    });
+    return found;
+}
+
+void RingView::check_boundaries(std::vector<std::string>& broken) const {
+    std::vector<wire::Boundary> found = boundaries();
+    for (size_t i = 0; i < found.size(); ++i) {
+        if (found[i].check != check_of(found[i]))
+            broken.push_back("boundary " + std::to_string(found[i].ordinal) + " has a wrong check");
+        if (found[i].state > head()) broken.push_back("a boundary of the future" + at(found[i].state - 1));
+        if (i != 0 && found[i].ordinal == found[i - 1].ordinal && found[i].device == found[i - 1].device)
+            broken.push_back("two boundaries with ordinal " + std::to_string(found[i].ordinal));
+    }
+    if (found.size() > header().boundary_count) broken.push_back("more boundaries than places were used");
+}
+
 LiveSet RingView::table(std::vector<std::string>& broken) const {
     LiveSet live;
     const auto* entries = reinterpret_cast<const wire::LiveEntry*>(area_begin(wire::AreaId::table));
@@ -224,6 +263,7 @@ std::vector<std::string> RingView::violations() const {
     if (!reason.empty()) return {reason};
     std::vector<std::string> broken = torn_;
     table(broken);
+    check_boundaries(broken);
     replay_window(redone_table(), broken);
     return broken;
 }

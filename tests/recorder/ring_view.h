@@ -44,16 +44,19 @@ class RingView {
     std::vector<wire::LiveEntry> keyframe_entries(uint32_t slot) const;
     const wire::Library& library(uint32_t index) const;
     uint32_t live_entry_count() const;
+    std::vector<wire::LiveEntry> live_entries() const;  // as they are, in the order of their places
+    std::vector<wire::Boundary> boundaries() const;     // by ordinal, then device
 
     // The live table after redoing what was committed and not yet entered.
     LiveSet redone_table() const;
-    // Every broken rule: torn slots, wrong checks of live entries, a window that does not end at the table.
+    // Every broken rule: torn slots, wrong checks of entries, a window that does not end at the table.
     std::vector<std::string> violations() const;
 
   private:
     const wire::Area& area(wire::AreaId id) const { return header().areas[static_cast<uint32_t>(id)]; }
     const unsigned char* area_begin(wire::AreaId id) const { return bytes_ + area(id).offset_bytes; }
     LiveSet table(std::vector<std::string>& broken) const;
+    void check_boundaries(std::vector<std::string>& broken) const;
     void replay_window(const LiveSet& final_state, std::vector<std::string>& broken) const;
 
     const unsigned char* bytes_;

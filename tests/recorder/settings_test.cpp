@@ -13,6 +13,8 @@ using namespace memsnap::recorder;
 
 namespace {
 
+using Variables = std::map<std::string, std::string>;
+
 // Sets variables for one test case and removes them after it.
 class Environment {
   public:
@@ -162,4 +164,41 @@ TEST_CASE("PyTorch's version file tells both versions") {
     parse_torch_versions("__version__ = '2.6.0'\ncuda: Optional[str] = None\nhip = '6.1'\n", torch, cudart);
     CHECK(torch == 20600);
     CHECK(cudart == 0);
+}
+
+TEST_CASE("What births get a site from is read from one word, and nonsense means the default") {
+    CHECK(stack_wish() == wire::StackWish::automatic);
+    const std::map<std::string, wire::StackWish> kWishes = {
+        {"auto", wire::StackWish::automatic}, {"python", wire::StackWish::python},
+        {"native", wire::StackWish::native},  {"both", wire::StackWish::both},
+        {"off", wire::StackWish::off},        {"Off", wire::StackWish::automatic},
+        {"", wire::StackWish::automatic},
+    };
+    for (const auto& [word, wish] : kWishes) {
+        Environment environment(Variables{{"MEMSNAP_STACK", word}});
+        CHECK(stack_wish() == wish);
+    }
+}
+
+TEST_CASE(
+    "The depth of stacks and the size of the sidecar have bounds, and the sidecar is small without stacks") {
+    constexpr uint64_t kMebibyte = 1024 * 1024;
+    CHECK(read_settings().stack_depth == 48);
+    CHECK(read_settings().names_bytes == 16 * kMebibyte);
+    {
+        Environment depth(Variables{{"MEMSNAP_DEPTH", "128"}});
+        Environment size(Variables{{"MEMSNAP_NAMES_MB", "1024"}});
+        CHECK(read_settings().stack_depth == 128);
+        CHECK(read_settings().names_bytes == 1024 * kMebibyte);
+    }
+    {
+        Environment depth(Variables{{"MEMSNAP_DEPTH", "129"}});
+        Environment size(Variables{{"MEMSNAP_NAMES_MB", "0"}});
+        CHECK(read_settings().stack_depth == 48);
+        CHECK(read_settings().names_bytes == 16 * kMebibyte);
+    }
+    Environment environment(Variables{{"MEMSNAP_STACK", "off"}});
+    CHECK(read_settings().names_bytes == 256 * 1024);
+    Environment wanted(Variables{{"MEMSNAP_NAMES_MB", "2"}});
+    CHECK(read_settings().names_bytes == 2 * kMebibyte);
 }

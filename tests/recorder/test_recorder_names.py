@@ -54,7 +54,7 @@ def test_where_files_need_a_name_at_once_it_is_made_all_the_same(record):
 
 
 def test_no_room_for_it_leaves_the_ring_alone_and_is_counted(record):
-    run = record("simple", preload=f"{LIBRARY} {BUILD}/libno_small_files.so")
+    run = record("simple", preload=f"{LIBRARY} {BUILD}/libno_second_file.so")
     assert [file.suffix for file in run.folder.iterdir()] == [".bin"]
     assert run.done.stderr == ""
     header = run.ring()["header"]

@@ -187,14 +187,15 @@ def test_killed_at_any_instant_it_loses_at_most_the_records_in_flight(tmp_path, 
 @pytest.mark.parametrize(
     ("scenario", "every_step", "stride", "states"),
     [("step_first_event", 2000, 7, 8), ("step_hooks", 50000, 7, 200), ("step_oom", 20000, 97, 80), ("step_contexts", 20000, 31, 100),
-     ("step_lapped", 50000, 7, 30)],
+     ("step_lapped", 50000, 7, 30), ("step_native", 200000, 7, 50)],
 )
 def test_after_every_instruction_of_every_hook_the_file_is_whole(tmp_path, scenario, every_step, stride, states):
     done = subprocess.run(
-        [BUILD / "step_kill", tmp_path, str(every_step), str(stride), BUILD / "program", scenario],
+        [BUILD / "step_kill", tmp_path, str(every_step), str(stride),
+         BUILD / ("stacks" if scenario == "step_native" else "program"), scenario],
         cwd=tmp_path,
         env=clean_environment(LD_PRELOAD=LIBRARY, MEMSNAP_RING_MB=1, MEMSNAP_TABLE_ENTRIES=4096 if scenario == "step_lapped" else 64,
-                              MEMSNAP_QUIET=1, FAKE_CUDA=BUILD / "libfake_cuda.so"),
+                              MEMSNAP_BOUNDARY_ENTRIES=64, MEMSNAP_QUIET=1, FAKE_CUDA=BUILD / "libfake_cuda.so"),
         capture_output=True,
         text=True,
         timeout=120,

@@ -251,3 +251,55 @@ def test_a_child_that_starts_the_driver_itself_samples_for_itself(tmp_path):
     assert child["header"]["parent_pid"] == parent["header"]["pid"]
     assert [ring["records"][1]["size"] for ring in (parent, child)] == [2 * MIB, 4 * MIB]
     assert [ring["header"]["sampling"] for ring in (parent, child)] == [NVML, NVML]
+
+
+def stepping(folder, period_ms):
+    """A job whose device is sampled once and that then ends a step for each line it reads."""
+    job = Job(folder, THIRD, program=("marks", "cuInit", "alloc", "step_by_lines"), MEMSNAP_SAMPLE_MS=period_ms, MEMSNAP_STACK="off")
+    job.wait_for(lambda ring: ring["sample_count"] >= 1)
+    return job
+
+
+def step(job):
+    before = len(read_ring(job.folder / "ring.bin")["boundaries"])
+    job.process.stdin.write("\n")
+    job.process.stdin.flush()
+    job.wait_for(lambda ring: len(ring["boundaries"]) > before)
+
+
+def test_a_sample_names_the_last_boundary_before_it_and_tells_its_age(tmp_path):
+    job = stepping(tmp_path, 10)
+    step(job)
+    step(job)
+    count = read_ring(tmp_path / "ring.bin")["sample_count"]
+    job.wait_for(lambda ring: ring["sample_count"] > count + 1)
+    ring = job.end()
+
+    samples = records_of(ring, DEVICE_SAMPLE)
+    for sample in samples:
+        before = [one for one in ring["boundaries"] if one["time"] <= sample["time"] and one["ticket"] < sample["ticket"]]
+        if not before or len(before) == len(ring["boundaries"]):
+            assert sample["address"] == (before[-1]["ordinal"] + 1 | (sample["time"] - before[-1]["time"] >> 20) << 32 if before else 0)
+    assert samples[0]["address"] == 0 and samples[-1]["address"] & 0xFFFFFFFF == 2
+
+
+def test_a_boundary_wakes_the_sampler_when_the_last_sample_is_old(tmp_path):
+    """A tenth of the period is old enough; without a boundary the next sample would come after the whole of it."""
+    period_s = 30
+    job = stepping(tmp_path, period_s * 1000)
+    end = time.monotonic() + period_s * 0.8
+    while read_ring(tmp_path / "ring.bin")["sample_count"] < 2:
+        assert time.monotonic() < end
+        step(job)
+        time.sleep(0.1)
+    ring = job.end()
+
+    assert records_of(ring, DEVICE_SAMPLE)[-1]["address"] & 0xFFFFFFFF != 0
+
+
+def test_a_boundary_soon_after_a_sample_takes_no_other(tmp_path):
+    job = stepping(tmp_path, 24 * 60 * 60 * 1000)
+    for _ in range(20):
+        step(job)
+
+    assert job.end()["sample_count"] == 1

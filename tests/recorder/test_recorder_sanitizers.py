@@ -35,6 +35,22 @@ def test_no_sanitizer_has_anything_to_say(tmp_path, sanitizer, scenario):
     assert [read_ring(file)["violations"] for file in files] == [[]] * len(files)
 
 
+@pytest.mark.parametrize("sanitizer", ["thread", "address"])
+def test_no_sanitizer_has_anything_to_say_of_marks(tmp_path, sanitizer):
+    commands = ["note batch 1", "begin 3 early", "@2 push early", "cap 0 1 2", "alloc", "race 300", "@2 alloc", "@2 pop", "end", "step", "fork", "alloc", "step", "join"]
+    done = subprocess.run(
+        [BUILD / f"marks_{sanitizer}", *commands],
+        cwd=tmp_path,
+        env=clean_environment(MEMSNAP_NVTX=1, MEMSNAP_BOUNDARY_ENTRIES=64, **LIMITS, MEMSNAP_STACK="off"),
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    files = list(tmp_path.glob("*.bin"))
+    assert [read_ring(file)["violations"] for file in files] == [[], []]
+
+
 def test_with_the_address_sanitizer_it_can_be_preloaded_into_python(tmp_path):
     library = BUILD / "libmemsnap_address.so"
     needed = subprocess.run(["ldd", library], capture_output=True, text=True, check=True).stdout

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "api.h"
+
+#include "early_marks.h"
+#include "marks.h"
+#include "phases.h"
+#include "steps.h"
+
+namespace memsnap::recorder {
+namespace {
+
+constexpr uint32_t kApiVersion = 1;
+
+wire::Family told_family(uint32_t family) {
+    for (wire::Family known : {wire::Family::optimizer, wire::Family::range, wire::Family::collection}) {
+        if (family == static_cast<uint32_t>(known)) return known;
+    }
+    return wire::Family::none;
+}
+
+int8_t narrow(int32_t device) {
+    return device < 0 || device >= static_cast<int32_t>(wire::kDeviceCapacity) ? int8_t{-1}
+                                                                               : static_cast<int8_t>(device);
+}
+
+}  // namespace
+}  // namespace memsnap::recorder
+
+using namespace memsnap::recorder;
+namespace wire = memsnap::wire;
+
+extern "C" {
+
+uint32_t memsnap1_version() {
+    return kApiVersion;
+}
+
+int memsnap1_recording() {
+    return current_recorder() != nullptr ? 1 : 0;
+}
+
+uint64_t memsnap1_begin(uint32_t family, const char* name, size_t name_bytes, uint64_t detail) {
+    uint64_t handle = next_handle();
+    EventScope scope(Start::never);
+    if (!scope.entered()) return handle;
+    Range range;
+    range.family = told_family(family);
+    if (range.family != wire::Family::collection) detail = 0;
+    if (scope.recorder() == nullptr) {
+        keep_early_range(handle, range, name, name_bytes, detail);
+        return handle;
+    }
+    range.names = ids_of_text(*scope.recorder(), name, name_bytes);
+    return open_range(*scope.recorder(), handle, range, detail);
+}
+
+void memsnap1_end(uint64_t range) {
+    EventScope scope(Start::never);
+    if (scope.recorder() != nullptr) {
+        close_range(*scope.recorder(), range);
+    } else if (scope.entered()) {
+        forget_early_range(range);
+    }
+}
+
+void memsnap1_step(const char* name, size_t name_bytes, uint32_t flags) {
+    EventScope scope(Start::never);
+    note_told_steps();
+    if (scope.recorder() != nullptr) end_step(*scope.recorder(), name, name_bytes, flags);
+}
+
+void memsnap1_mark(const char* name, size_t name_bytes) {
+    EventScope scope(Start::never);
+    if (scope.recorder() != nullptr)
+        write_mark(*scope.recorder(), ids_of_text(*scope.recorder(), name, name_bytes));
+}
+
+void memsnap1_note(const char* dimension, size_t dimension_bytes, int64_t value) {
+    EventScope scope(Start::never);
+    if (scope.recorder() != nullptr) {
+        write_note(*scope.recorder(), dimension, dimension_bytes, value);
+    } else if (scope.entered()) {
+        keep_early_note(dimension, dimension_bytes, value);
+    }
+}
+
+void memsnap1_category(int32_t device, uint64_t address, uint64_t size_bytes, uint32_t category) {
+    EventScope scope(Start::never);
+    if (scope.recorder() != nullptr && category <= UINT16_MAX)
+        write_category(*scope.recorder(), narrow(device), address, size_bytes,
+                       static_cast<uint16_t>(category));
+}
+
+void memsnap1_cap(int32_t device, uint64_t limit_bytes, uint32_t source) {
+    EventScope scope(Start::never);
+    if (source > UINT16_MAX) return;
+    if (scope.recorder() != nullptr) {
+        write_cap(*scope.recorder(), narrow(device), limit_bytes, static_cast<uint16_t>(source));
+    } else if (scope.entered()) {
+        keep_early_cap(narrow(device), limit_bytes, static_cast<uint16_t>(source));
+    }
+}
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a program may tell the recorder, as plain C functions that the Python package finds by name in the
+// global scope (memsnap1_version tells that they are there). The rules: any thread, at any time, with or
+// without the GIL; bounded work, never a wait; nothing of it creates a recording, and what is told before
+// there is one, open ranges, notes and limits, is kept until then. Texts are UTF-8 of any length, not ended;
+// what is longer than 255 bytes is cut at a character.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "visibility.h"
+
+extern "C" {
+
+// 1. A later one that an older caller cannot use has functions of other names.
+MEMSNAP_EXPORT uint32_t memsnap1_version(void);
+// Whether this process has a recording by now.
+MEMSNAP_EXPORT int memsnap1_recording(void);
+
+// Opens a range on the calling thread; `family` is one of wire::Family: none (a label), optimizer, range,
+// collection (then `detail` is the generation collected, else 0). The handle is not 0.
+MEMSNAP_EXPORT uint64_t memsnap1_begin(uint32_t family, const char* name, size_t name_bytes, uint64_t detail);
+// Closes it, on the thread that opened it; ranges may be closed out of order. An unknown handle is ignored.
+MEMSNAP_EXPORT void memsnap1_end(uint64_t range);
+
+// A step ends here. `flags`: wire::StepFlag.
+MEMSNAP_EXPORT void memsnap1_step(const char* name, size_t name_bytes, uint32_t flags);
+MEMSNAP_EXPORT void memsnap1_mark(const char* name, size_t name_bytes);
+// A dimension of what follows, until it is noted anew; at most 16 of them make steps differ.
+MEMSNAP_EXPORT void memsnap1_note(const char* dimension, size_t dimension_bytes, int64_t value);
+
+// The block at (or around) an address holds this: wire::Category. `device` is CUDA's number.
+MEMSNAP_EXPORT void memsnap1_category(int32_t device, uint64_t address, uint64_t size_bytes,
+                                      uint32_t category);
+// The most that this process may take of a device, 0: no limit. `source`: wire::CapSource.
+MEMSNAP_EXPORT void memsnap1_cap(int32_t device, uint64_t limit_bytes, uint32_t source);
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The native frames of the calling thread, by libunwind's cached trace. The rules: libunwind is loaded by the
+// side thread and by it alone; a hook only calls it when it is ready, and on its way to a frame that is new
+// to the thread it asks the dynamic linker by dl_iterate_phdr and nothing else (elf_lookup.h tells why that
+// may be done under an allocator's lock, and in a constructor that a dlopen runs); a thread forks only while
+// no other one is in it; a thread whose knowledge of frames may be untrue is not unwound any more.
+#pragma once
+
+#include <cstdint>
+
+#include "process.h"
+#include "python_frames.h"
+
+namespace memsnap::recorder {
+
+struct NativeStack {
+    uint32_t count = 0;
+    bool cut = false;                // there were more than asked for
+    uint64_t addresses[kMaxFrames];  // return addresses, innermost first, without the recorder's own
+};
+
+// Whether any birth is to have native frames.
+inline bool may_walk_native(wire::StackWish wish) {
+    return wish != wire::StackWish::off && wish != wire::StackWish::python;
+}
+
+// Before the side thread starts: it is to load libunwind.
+void want_native_frames();
+// Side thread: loads it, once a process, in steps, since a fork waits for each a bounded time.
+void prepare_native_frames();
+wire::NativeStacks native_stacks();
+// Writes that into the header of a recording.
+void say_native_stacks(Recorder& recorder);
+
+// Empty while libunwind is not ready.
+void walk_native(ThreadState* state, uint32_t depth, NativeStack& stack);
+
+// Of a thread that is about to fork, after it has announced that (asking.h): waits a bounded time until no
+// other thread is being unwound.
+void wait_for_unwinding();
+
+}  // namespace memsnap::recorder
