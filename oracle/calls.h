@@ -80,7 +80,8 @@ inline constexpr u8 kCallMemCreate = 108;
 inline constexpr u8 kCallMemMap = 109;
 inline constexpr u8 kCallMemImport = 111;
 inline constexpr u16 kOutOfMemory = 2;
-inline constexpr u16 kOfThisJob = 1;  ///< code of a neighbour
+inline constexpr u16 kOfThisJob = 1;          ///< code of a neighbour
+inline constexpr u16 kStepCollectionOff = 1;  ///< bit of a step's code
 
 bool kind_is_known(u8 kind);
 /// The call's name, none for an unknown number; call 0 is `none`.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the ring holds and lacks, where it was made, and the dictionary. Rule: words of closed lists and
-// numbers only.
+// What the ring holds and lacks, and where it was made. Rule: words of closed lists and numbers only.
 #include <fmt/format.h>
 
 #include "case.h"
@@ -58,9 +57,23 @@ Json::Object blind_records(const File& file) {
     return blind;
 }
 
-std::string_view sampling_word(u32 sampling) {
-    constexpr std::array<std::string_view, 5> kWords{"unknown", "nvml", "off", "nvml_missing", "nvml_failed"};
-    return kWords[sampling < kWords.size() ? sampling : 0];
+// A number that the list does not have reads as its first word.
+template <std::size_t N>
+std::string_view word(const std::array<std::string_view, N>& words, u32 number) {
+    return words[number < N ? number : 0];
+}
+
+constexpr std::array<std::string_view, 5> kSamplingWords{"unknown", "nvml", "off", "nvml_missing",
+                                                         "nvml_failed"};
+constexpr std::array<std::string_view, 5> kWishWords{"off", "automatic", "python", "native", "both"};
+constexpr std::array<std::string_view, 5> kPythonWords{"none", "waiting", "walking", "unknown", "threaded"};
+constexpr std::array<std::string_view, 3> kNativeWords{"none", "walking", "missing"};
+
+Json stacks_of(const Header& header) {
+    return Json::Object{{"wish", word(kWishWords, header.stacks[0])},
+                        {"python", word(kPythonWords, header.stacks[1])},
+                        {"native", word(kNativeWords, header.stacks[2])},
+                        {"depth_count", u32{header.stacks[3]}}};
 }
 
 std::string arm_word(u32 state) {
@@ -90,7 +103,11 @@ Json capture_of(const Case& c) {
         {"table_full_count", header.counters[kTableFull]},
         {"unknown_free_count", header.counters[kUnknownFrees]},
         {"samples_failed_count", header.counters[kSamplesFailed]},
-        {"sampling", sampling_word(header.sampling)},
+        {"names_dropped_count", header.counters[kNamesDropped]},
+        {"boundaries_dropped_count", header.counters[kBoundariesDropped]},
+        {"no_stack_count", header.counters[kNoStack]},
+        {"stacks", stacks_of(header)},
+        {"sampling", word(kSamplingWords, header.sampling)},
         {"blind", blind_records(file)},
         {"boundary_stride", header.boundary_stride},
         {"start_mode", header.start_mode == 0 ? "from_birth" : "late"},
@@ -127,6 +144,7 @@ Json environment_of(const Case& c, Dictionary& dictionary) {
         dimensions.emplace_back(Json::Object{{"dimension", ordinal}, {"value", value}});
     return Json::Object{
         {"torch_version", library_version(header.torch_version)},
+        {"python_version", library_version(header.python_version)},
         {"recorder_version", library_version(header.recorder_version)},
         {"cuda_runtime_version", cuda_version(header.cudart_version)},
         {"cuda_driver_version", cuda_version(header.driver_version)},
@@ -135,39 +153,6 @@ Json environment_of(const Case& c, Dictionary& dictionary) {
         {"allocator", std::move(allocator)},
         {"dimensions", std::move(dimensions)},
     };
-}
-
-Json dictionary_of(const Case& c, const Dictionary& dictionary) {
-    const auto& header = c.file.header;
-    Json::Array sites, phases, libraries, dimensions;
-    u64 ordinal = 0;
-    for (const auto& [stack, size] : dictionary.sites.keys()) {
-        ++ordinal;
-        if (stack != 0)
-            sites.emplace_back(Json::Object{{"site", ordinal}, {"token", token(header, "site", stack)}});
-    }
-    ordinal = 0;
-    for (auto phase : dictionary.phases.keys()) {
-        ++ordinal;
-        phases.emplace_back(
-            Json::Object{{"phase", ordinal}, {"token", token(header, "phase", phase)}, {"word", Json()}});
-    }
-    ordinal = 0;
-    for (auto library : dictionary.libraries.keys()) {
-        ++ordinal;
-        libraries.emplace_back(
-            Json::Object{{"library", ordinal}, {"token", token(header, "library", library)}});
-    }
-    ordinal = 0;
-    for (auto dimension : dictionary.dimensions.keys()) {
-        ++ordinal;
-        dimensions.emplace_back(
-            Json::Object{{"dimension", ordinal}, {"token", token(header, "dimension", dimension)}});
-    }
-    return Json::Object{{"sites", std::move(sites)},
-                        {"phases", std::move(phases)},
-                        {"libraries", std::move(libraries)},
-                        {"dimensions", std::move(dimensions)}};
 }
 
 Json times_of(const Case& c) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "decide.h"
+#include "sidecar.h"
 #include "tokens.h"
 #include "validate.h"
 
@@ -24,6 +25,7 @@ struct Incident {
 
 struct Case {
     File file;
+    std::optional<Names> names;
     Scene ring;
     Tolerated tolerated;
     Failures failures;
@@ -44,14 +46,21 @@ struct Dictionary {
 Json capture_of(const Case& c);
 Json environment_of(const Case& c, Dictionary& dictionary);
 Json evidence_of(const Case& c, Dictionary& dictionary);
-Json dictionary_of(const Case& c, const Dictionary& dictionary);
+/// `receipts`: the dictionary of the receipt that is compared, null without one.
+Json dictionary_of(const Case& c, const Dictionary& dictionary, const Json& receipts);
 Json verdict_of(const Case& c);
 Json times_of(const Case& c);
 
 // Parts of the evidence.
 void add_ledgers(const Incident& incident, Json::Object& evidence);
+/// Extents, sites and libraries; the first to number sites and phases.
 void add_blocks(const Incident& incident, Dictionary& dictionary, Json::Object& evidence);
 void add_history(const Incident& incident, Json::Object& evidence);
+void add_peak_sites(const Case& c, Dictionary& dictionary, Json::Object& evidence);
+void add_recent(const Incident& incident, Dictionary& dictionary, Json::Object& evidence);
+void add_site_growth(const Incident& incident, Dictionary& dictionary, Json::Object& evidence);
+void add_collections(const Incident& incident, Dictionary& dictionary, Json::Object& evidence);
+void add_dimension_effects(const Incident& incident, Dictionary& dictionary, Json::Object& evidence);
 void add_holders(const Case& c, Dictionary& dictionary, Json::Object& evidence);
 Json shapes_of(const Case& c, const std::optional<int>& only);
 /// The devices that have a shape.

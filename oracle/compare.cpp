@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A receipt against its ring. Rule: every member of either side counts; an unknown or missing one is a
-// difference, and the receipt's digests must be those of its own text.
+// difference, and the receipt's digests must be those of its own text. `names` is for people, and nothing
+// that a ring could contradict.
 #include <rapidjson/document.h>
 
 #include "examine.h"
@@ -102,7 +103,7 @@ Expected<std::optional<Difference>> compare(std::string_view text, Bytes ring, c
     const auto* ticket = (*receipt)["evidence"]["failure"]["ticket"].number();
     bool names_failure = ticket != nullptr && *ticket >= 0 && *ticket < kNoTicket;
     if (names_failure) looked_at.choice.ticket = static_cast<u64>(*ticket);
-    auto result = examine(ring, looked_at);
+    auto result = examine(ring, looked_at, (*receipt)["dictionary"]);
     if (!result && result.error().exit_code == kExitUsage && names_failure)
         return Difference{"evidence.failure.ticket", "no such failure", digits(*ticket)};
     if (!result) return std::unexpected(result.error());
@@ -113,10 +114,12 @@ Expected<std::optional<Difference>> compare(std::string_view text, Bytes ring, c
     expected["removed_fields"] = removed_fields();
     // The members first, the digests last: a digest only says that something differs.
     expected.erase("digest");
-    if (auto difference = first_difference("", expected, without(*receipt, {"digest"}))) return difference;
-    Json digest = Json::Object{{"algorithm", "sha256"},
-                               {"evidence", sha256_hex((*receipt)["evidence"].canonical())},
-                               {"receipt", sha256_hex(without(*receipt, {"digest", "times"}).canonical())}};
+    if (auto difference = first_difference("", expected, without(*receipt, {"digest", "names"})))
+        return difference;
+    Json digest =
+        Json::Object{{"algorithm", "sha256"},
+                     {"evidence", sha256_hex((*receipt)["evidence"].canonical())},
+                     {"receipt", sha256_hex(without(*receipt, {"digest", "times", "names"}).canonical())}};
     return first_difference("digest", digest, (*receipt)["digest"]);
 }
 

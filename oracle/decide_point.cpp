@@ -10,6 +10,12 @@ namespace {
 
 using namespace thresholds;
 
+// The cap is PyTorch's own: it refuses nothing to another library.
+bool cap_binds(const Question& question, const Ends& ends) {
+    return !question.foreign() && ends.cap_bytes &&
+           *ends.cap_bytes < ends.device_free_bytes + question.reserved_bytes;
+}
+
 class Combination {
   public:
     Combination(const Question& question, const Ends& ends)
@@ -27,7 +33,7 @@ class Combination {
             return out_;
         }
         if (too_large) out_.qualifiers.insert("larger_than_card");
-        if (binds()) out_.qualifiers.insert("cap");
+        if (cap_binds(q_, ends_)) out_.qualifiers.insert("cap");
         if (n_.margin >= n_.threshold) {
             fragmentation_is_primary();
         } else {
@@ -49,10 +55,6 @@ class Combination {
   private:
     Int request() const { return q_.foreign() ? q_.segment_request_bytes : *q_.request_bytes; }
     Opinion& at(Hypothesis hypothesis) { return out_.opinions[hypothesis]; }
-    bool binds() const {
-        Int physical = ends_.device_free_bytes + (q_.foreign() ? q_.releasable_bytes : q_.reserved_bytes);
-        return ends_.cap_bytes && *ends_.cap_bytes < physical;
-    }
 
     bool contradicts() {
         Int free = ends_.device_free_bytes, total = *q_.total_bytes, slop = q_.uncertainty_bytes;
@@ -191,7 +193,7 @@ Numbers numbers_of(const Question& question, const Ends& ends) {
     Int total = *question.total_bytes, free = ends.device_free_bytes;
     n.threshold = total * kThresholdPerMille / kPerMille;
     n.available = free + (question.foreign() ? question.releasable_bytes : question.reserved_bytes);
-    bool binds = ends.cap_bytes && *ends.cap_bytes < n.available;
+    bool binds = cap_binds(question, ends);
     if (binds) n.available = *ends.cap_bytes;
     n.need =
         question.foreign() ? question.segment_request_bytes : *question.request_bytes + question.active_bytes;

@@ -113,8 +113,10 @@ Expected<void> read_boundaries(Bytes bytes, File& file) {
 
 void read_small_tables(Bytes bytes, File& file) {
     const auto& libraries = file.header.areas[kLibraries];
-    for (u64 i = 0; i < file.header.library_count; ++i)
-        file.libraries.push_back({integer8(bytes, libraries.offset + i * 16)});
+    for (u64 i = 0; i < file.header.library_count; ++i) {
+        u64 at = libraries.offset + i * 16;
+        file.libraries.push_back({integer8(bytes, at), integer64(bytes, at + 8)});
+    }
     const auto& anchors = file.header.areas[kAnchors];
     for (u64 i = 0; i < anchors.entry_count; ++i) {
         u64 at = anchors.offset + i * anchors.entry_bytes;

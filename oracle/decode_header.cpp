@@ -77,11 +77,15 @@ Expected<Header> decode_header(Bytes bytes) {
     header.clock_source = integer32(bytes, 308);
     header.start_mode = integer32(bytes, 312);
     header.arm_state = integer32(bytes, 316);
+    header.sidecar = integer32(bytes, 320);
+    for (std::size_t i = 0; i < header.stacks.size(); ++i)
+        header.stacks[i] = integer8(bytes, 324 + i);
     header.allocator_flags = integer32(bytes, 328);
     header.gc_threshold_permille = integer32(bytes, 332);
     header.max_split_size = integer64(bytes, 336);
     header.roundup_power2_divisions = integer32(bytes, 344);
     header.unknown_option_count = integer32(bytes, 348);
+    header.python_version = integer32(bytes, 352);
     header.head = integer64(bytes, 512);
     for (std::size_t i = 0; i < kCounterCount; ++i)
         header.counters[i] = integer64(bytes, 576 + 8 * i);

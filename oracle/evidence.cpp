@@ -80,7 +80,32 @@ Json failure_of(const Incident& incident) {
         {"free_observed_at_failure", inputs.free_observed_at_failure}};
 }
 
-Json growth_document(const Growth& growth) {
+Json survivors_of(const Growth& growth, Dictionary& dictionary) {
+    std::vector<std::pair<u64, const Survivors*>> rows;
+    for (const auto& [site, survivors] : growth.survivors)
+        rows.emplace_back(dictionary.sites.of(site), &survivors);
+    std::sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) {
+        return std::tuple(-a.second->bytes, a.first) < std::tuple(-b.second->bytes, b.first);
+    });
+    Json::Array list;
+    for (const auto& [ordinal, survivors] : rows) {
+        u64 steps = survivors->steps.size();
+        list.emplace_back(Json::Object{{"site", ordinal},
+                                       {"bytes", survivors->bytes},
+                                       {"block_count", survivors->block_count},
+                                       {"step_count", steps},
+                                       {"clean_step_count", growth.judged_steps - steps},
+                                       {"bytes_per_step", survivors->bytes / Int{steps}},
+                                       {"oldest_ticket", survivors->oldest->birth},
+                                       {"oldest_step", survivors->oldest->step.value_or(0)},
+                                       {"least_block_bytes", survivors->least_bytes},
+                                       {"greatest_block_bytes", survivors->greatest_bytes},
+                                       {"live_bytes", survivors->live_bytes}});
+    }
+    return list;
+}
+
+Json growth_document(const Growth& growth, Dictionary& dictionary) {
     Json::Array rows;
     for (const auto& point : growth.points.list)
         rows.emplace_back(
@@ -94,6 +119,7 @@ Json growth_document(const Growth& growth) {
         {"retained_is_bound", growth.retained_is_bound},
         {"kept_since_failure_bytes", growth.kept_since_failure_bytes},
         {"request_repeated", growth.request_repeated},
+        {"survivors", survivors_of(growth, dictionary)},
         {"points", Json::Object{{"columns", Json::Array{"ticket", "active_bytes", "reserved_bytes",
                                                         "device_free_bytes"}},
                                 {"rows", std::move(rows)}}}};
@@ -207,19 +233,28 @@ Json evidence_of(const Case& c, Dictionary& dictionary) {
         {"provenance", Json::Object{}},
         {"shapes", Json()},
     };
-    for (const char* name : {"failure", "ledgers", "outside", "growth", "extents", "sites", "libraries",
-                             "peak", "lifetimes", "reconciliation"})
+    for (const char* name :
+         {"failure", "ledgers", "outside", "growth", "extents", "sites", "categories", "libraries", "peak",
+          "lifetimes", "reconciliation", "recent", "site_growth", "collections", "dimension_effects"})
         evidence.emplace(name, Json());
     if (!c.incident) {
         evidence["shapes"] = shapes_of(c, c.only_device);
+        add_peak_sites(c, dictionary, evidence);
         add_holders(c, dictionary, evidence);
         return evidence;
     }
-    evidence["failure"] = failure_of(*c.incident);
-    evidence["growth"] = growth_document(c.incident->growth);
-    add_ledgers(*c.incident, evidence);
-    add_blocks(*c.incident, dictionary, evidence);
-    add_history(*c.incident, evidence);
+    const auto& incident = *c.incident;
+    evidence["failure"] = failure_of(incident);
+    add_ledgers(incident, evidence);
+    add_history(incident, evidence);
+    // Ordinals follow the order of these.
+    add_blocks(incident, dictionary, evidence);
+    evidence["growth"] = growth_document(incident.growth, dictionary);
+    add_peak_sites(c, dictionary, evidence);
+    add_recent(incident, dictionary, evidence);
+    add_site_growth(incident, dictionary, evidence);
+    add_collections(incident, dictionary, evidence);
+    add_dimension_effects(incident, dictionary, evidence);
     add_holders(c, dictionary, evidence);
     return evidence;
 }

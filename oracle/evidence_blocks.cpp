@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Extents, sites and libraries at the failing instant. Rule: sites are numbered as the extents list them,
-// then by the address of blocks outside every segment.
+// Extents, sites, categories and libraries at the failing instant. Rule: sites are numbered as the extents
+// list them, then by the address of blocks outside every segment.
 #include <map>
 
 #include "case.h"
+#include "site_sums.h"
 
 namespace oracle {
 namespace {
@@ -49,49 +50,43 @@ Json extents_of(const DeviceState& state, Ordinals<Site>& sites) {
                         {"rows", std::move(rows)}};
 }
 
-struct SiteRow {
-    u64 ordinal = 0;
-    bool has_stack = false;
-    Int bytes = 0;
-    u64 block_count = 0;
-    Int retained = 0;
-    u64 first_step = kNoTicket, last_step = 0;
-    const Life* largest = nullptr;
-};
-
 Json sites_of(const Incident& incident, Dictionary& dictionary) {
-    std::map<Site, SiteRow> by_site;
-    for (const auto* block : incident.inputs.state.blocks) {  // by address
-        auto& row = by_site[site_of(*block)];
-        row.ordinal = dictionary.sites.of(site_of(*block));
-        row.has_stack = block->site != 0;
-        row.bytes += block->size;
-        ++row.block_count;
-        u64 step = block->step.value_or(0);
-        row.first_step = std::min(row.first_step, step);
-        row.last_step = std::max(row.last_step, step);
-        if (row.largest == nullptr || block->size > row.largest->size) row.largest = block;
-    }
-    std::vector<SiteRow> rows;
-    for (auto& [site, row] : by_site) {
-        auto retained = incident.growth.retained_by_site.find(site);
-        if (retained != incident.growth.retained_by_site.end()) row.retained = retained->second;
-        rows.push_back(row);
-    }
-    std::sort(rows.begin(), rows.end(), [](const SiteRow& a, const SiteRow& b) {
-        return std::tuple(-a.bytes, a.ordinal) < std::tuple(-b.bytes, b.ordinal);
+    auto sums = sum_by_site(incident.inputs.state.blocks, incident.inputs.ticket);
+    std::vector<std::pair<u64, const SiteSum*>> rows;
+    for (const auto& [site, sum] : sums)
+        rows.emplace_back(dictionary.sites.of(site), &sum);
+    std::sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) {
+        return std::tuple(-a.second->bytes, a.first) < std::tuple(-b.second->bytes, b.first);
     });
     Json::Array list;
-    for (const auto& row : rows) {
-        u16 phase = row.largest->phase;
-        list.emplace_back(Json::Object{{"site", row.ordinal},
-                                       {"has_stack", row.has_stack},
-                                       {"bytes", row.bytes},
-                                       {"block_count", row.block_count},
-                                       {"retained_bytes", row.retained},
-                                       {"first_step", row.first_step},
-                                       {"last_step", row.last_step},
-                                       {"phase", phase == 0 ? u64{0} : dictionary.phases.of(phase)}});
+    for (const auto& [ordinal, sum] : rows) {
+        u16 phase = sum->largest->phase;
+        list.emplace_back(Json::Object{{"site", ordinal},
+                                       {"has_stack", sum->site.first != 0},
+                                       {"bytes", sum->bytes},
+                                       {"block_count", sum->block_count},
+                                       {"retained_bytes", incident.growth.retained_of(sum->site)},
+                                       {"first_step", sum->first_step},
+                                       {"last_step", sum->last_step},
+                                       {"phase", phase == 0 ? u64{0} : dictionary.phases.of(phase)},
+                                       {"category", category_name(sum->category())}});
+    }
+    return list;
+}
+
+Json categories_of(const Incident& incident) {
+    std::array<Int, kCategories> bytes{};
+    std::array<u64, kCategories> counts{};
+    for (const auto* block : incident.inputs.state.blocks) {
+        auto category = static_cast<std::size_t>(category_at(*block, incident.inputs.ticket));
+        bytes[category] += block->size;
+        ++counts[category];
+    }
+    Json::Array list;
+    for (std::size_t i = 0; i < kCategories; ++i) {
+        if (counts[i] != 0)
+            list.emplace_back(Json::Object{
+                {"category", kCategoryNames[i]}, {"bytes", bytes[i]}, {"block_count", counts[i]}});
     }
     return list;
 }
@@ -131,6 +126,7 @@ void add_blocks(const Incident& incident, Dictionary& dictionary, Json::Object& 
     for (const auto* block : incident.inputs.state.blocks_outside)
         dictionary.sites.of(site_of(*block));
     evidence["sites"] = sites_of(incident, dictionary);
+    evidence["categories"] = categories_of(incident);
     evidence["libraries"] = libraries_of(incident, dictionary);
 }
 

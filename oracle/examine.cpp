@@ -70,6 +70,7 @@ Expected<void> make_case(Bytes ring, const Options& options, Case& c) {
     auto file = decode(ring, options.head_after);
     if (!file) return std::unexpected(file.error());
     c.file = std::move(*file);
+    if (options.sidecar) c.names = Names::read(*options.sidecar, c.file.header);
     c.ring = make_scene(recording_of_ring(c.file));
     auto tolerated = judge(c.file, c.ring.issues);
     if (!tolerated) return std::unexpected(tolerated.error());
@@ -90,13 +91,13 @@ Expected<void> make_case(Bytes ring, const Options& options, Case& c) {
 
 }  // namespace
 
-Expected<Result> examine(Bytes ring, const Options& options) {
+Expected<Result> examine(Bytes ring, const Options& options, const Json& receipts) {
     Case c;
     if (auto made = make_case(ring, options, c); !made) return std::unexpected(made.error());
     Result result;
     Dictionary dictionary;
+    auto environment = environment_of(c, dictionary);  // the first to number dimensions
     auto evidence = evidence_of(c, dictionary);
-    auto environment = environment_of(c, dictionary);
     auto verdict = verdict_of(c);
     auto digest = sha256_hex(evidence.canonical());
     result.exit_code = static_cast<int>(*verdict["exit_status"].number());
@@ -105,7 +106,7 @@ Expected<Result> examine(Bytes ring, const Options& options) {
         {"schema", "memsnap.oracle.v1"},
         {"capture", capture_of(c)},
         {"environment", std::move(environment)},
-        {"dictionary", dictionary_of(c, dictionary)},
+        {"dictionary", dictionary_of(c, dictionary, receipts)},
         {"evidence", std::move(evidence)},
         {"verdict", std::move(verdict)},
         {"digest", Json::Object{{"algorithm", "sha256"}, {"evidence", digest}}},

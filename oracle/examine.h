@@ -15,6 +15,7 @@ namespace oracle {
 struct Options {
     Choice choice;
     std::optional<u64> head_after;  ///< the head, read again after the ring was copied
+    std::optional<Bytes> sidecar;   ///< what lies beside the ring, whatever it is
 };
 
 struct Result {
@@ -23,7 +24,8 @@ struct Result {
     int exit_code = 0;  ///< 0, 10 or 11
 };
 
-Expected<Result> examine(Bytes ring, const Options& options = {});
+/// `receipts`: the dictionary of the receipt that is compared, null without one.
+Expected<Result> examine(Bytes ring, const Options& options = {}, const Json& receipts = {});
 
 struct Difference {
     std::string path;

@@ -137,12 +137,7 @@ DeviceState state_at(const Recording& recording, const std::vector<Life>& lives,
     for (const auto& event : recording.events)
         state.tap_seen = state.tap_seen || (event.ticket <= ticket && is_tap_seen(event));
     if (state.tap_seen) state.deferred = deferred_at(recording, lives, device, ticket);
-    for (const auto& life : lives) {
-        if (life.object == kBlock && life.device == device && life.alive_at(ticket))
-            state.blocks.push_back(&life);
-    }
-    std::stable_sort(state.blocks.begin(), state.blocks.end(),
-                     [](const Life* a, const Life* b) { return a->address < b->address; });
+    state.blocks = blocks_at(lives, device, ticket);
 
     std::vector<std::vector<Covered>> inside(state.segments.size());
     auto place = [&](const Life* block, ExtentState what) {

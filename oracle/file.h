@@ -63,9 +63,12 @@ enum AreaName : std::size_t {
 enum Counter : std::size_t {
     kLost = 0,
     kLapped = 1,
+    kNoStack = 3,
     kBlindCalls = 4,
     kTableFull = 5,
+    kBoundariesDropped = 6,
     kUnknownFrees = 10,
+    kNamesDropped = 12,
     kSamplesFailed = 13,
     kCounterCount = 14
 };
@@ -82,11 +85,14 @@ struct Header {
     u32 clock_source = 0;
     u32 start_mode = 0;
     u32 arm_state = 0;
+    u32 sidecar = 0;
+    std::array<u8, 4> stacks{};  ///< wish, Python frames, native frames, depth
     u32 allocator_flags = 0;
     u32 gc_threshold_permille = 0;
     u64 max_split_size = 0;
     u32 roundup_power2_divisions = 0;
     u32 unknown_option_count = 0;
+    u32 python_version = 0;
     u64 head = 0;
     std::array<u64, kCounterCount> counters{};
     u64 incomplete_from = 0;
@@ -148,6 +154,7 @@ inline constexpr u64 kPinnedBytes = 8192;
 
 struct Library {
     u8 role = 0;
+    u64 name = 0;  ///< local id
 };
 inline constexpr u8 kRoleAllocator = 1;
 

@@ -4,8 +4,6 @@
 // ends; without them everything since the first point is only an upper bound.
 #include "growth.h"
 
-#include <set>
-
 #include "thresholds.h"
 
 namespace oracle {
@@ -33,6 +31,15 @@ bool was_repeated(const Scene& scene, const Points& points, const Failed& failed
     });
 }
 
+void add_survivor(const Life& block, std::size_t step, Survivors& survivors) {
+    survivors.steps.insert(step);
+    survivors.bytes += block.size;
+    ++survivors.block_count;
+    if (survivors.oldest == nullptr || born_before(block, *survivors.oldest)) survivors.oldest = &block;
+    survivors.least_bytes = std::min(survivors.least_bytes, block.size);
+    survivors.greatest_bytes = std::max(survivors.greatest_bytes, block.size);
+}
+
 }  // namespace
 
 Growth growth_at(const Scene& scene, const Failures& failures, const Failed& failed, Int direct_bytes) {
@@ -47,10 +54,7 @@ Growth growth_at(const Scene& scene, const Failures& failures, const Failed& fai
     growth.retained_is_bound =
         growth.points.basis != Basis::kMarked && growth.points.basis != Basis::kCertified;
 
-    std::vector<const Life*> live;
-    for (const auto& life : scene.lives) {
-        if (life.object == kBlock && life.device == device && life.alive_at(f)) live.push_back(&life);
-    }
+    auto live = blocks_at(scene.lives, device, f);
     if (growth.points.basis == Basis::kTooFew || growth.points.basis == Basis::kLapped) {
         for (const auto* block : live) {
             if (points.empty() || (block->birth != kNoTicket && block->birth > points.front().ticket))
@@ -60,9 +64,8 @@ Growth growth_at(const Scene& scene, const Failures& failures, const Failed& fai
         return growth;
     }
     auto got_over = last_got_over(failures, failed);
-    std::map<Site, std::set<std::size_t>> steps;
-    std::map<Site, Int> bytes;
     std::size_t k = points.size();
+    growth.judged_steps = k - thresholds::kUnjudgedSteps;
     for (const auto* block : live) {
         // Survivor of step j (from 1): born in (b_j, b_j+1].
         auto end = std::lower_bound(points.begin(), points.end(), block->birth,
@@ -74,15 +77,18 @@ Growth growth_at(const Scene& scene, const Failures& failures, const Failed& fai
             growth.kept_since_failure_bytes += block->size;
             continue;
         }
-        steps[site_of(*block)].insert(j);
-        bytes[site_of(*block)] += block->size;
+        add_survivor(*block, j, growth.survivors[site_of(*block)]);
     }
-    if (growth.growing_pairs < kGrowingPairsNeeded) return growth;
-    for (const auto& [site, of] : steps) {
-        if (of.size() < kSurvivorStepsNeeded) continue;
-        growth.retained_bytes += bytes[site];
-        growth.retained_by_site[site] = bytes[site];
+    std::erase_if(growth.survivors,
+                  [](const auto& site) { return site.second.steps.size() < kSurvivorStepsNeeded; });
+    for (const auto* block : live) {
+        auto found = growth.survivors.find(site_of(*block));
+        if (found != growth.survivors.end()) found->second.live_bytes += block->size;
     }
+    growth.grows = growth.growing_pairs >= kGrowingPairsNeeded;
+    if (!growth.grows) return growth;
+    for (const auto& [site, survivors] : growth.survivors)
+        growth.retained_bytes += survivors.bytes;
     return growth;
 }
 

@@ -268,6 +268,16 @@ class Builder {
 
 }  // namespace
 
+std::vector<const Life*> blocks_at(const std::vector<Life>& lives, int device, u64 ticket) {
+    std::vector<const Life*> blocks;
+    for (const auto& life : lives) {
+        if (life.object == kBlock && life.device == device && life.alive_at(ticket)) blocks.push_back(&life);
+    }
+    std::stable_sort(blocks.begin(), blocks.end(),
+                     [](const Life* a, const Life* b) { return a->address < b->address; });
+    return blocks;
+}
+
 Class birth_class(const Event& event) {
     switch (event.kind) {
         case kBlockAlloc:
@@ -286,9 +296,9 @@ bool is_death(const Event& event) {
     return event.kind == kBlockFree || (event.kind == kFree && !event.has(kNested) && !event.has(kCapturing));
 }
 
-Lives build_lives(const Recording& recording) {
+Lives build_lives(const Recording& recording, const std::vector<Range>& ranges) {
     auto lives = Builder(recording).build();
-    note_steps_and_phases(recording, lives.all);
+    note_steps_and_phases(recording, ranges, lives.all);
     return lives;
 }
 

@@ -6,11 +6,26 @@
 
 #include <string_view>
 
-#include "recording.h"
+#include "ranges.h"
 
 namespace oracle {
 
+enum class Category : u8 {
+    kUnknown,
+    kParameter,
+    kGradient,
+    kOptimizerState,
+    kBuffer,
+    kInput,
+    kActivation
+};
+inline constexpr std::size_t kCategories = 7;
+
 struct Life {
+    struct Told {
+        u64 ticket;
+        Category category;
+    };
     Class object = kNoClass;
     u64 address = 0;
     u64 size = 0;
@@ -29,10 +44,16 @@ struct Life {
     u64 handle = kNoTicket;  ///< of a mapping, where it is known
     bool in_window = false;  ///< an event of the window bore it
     u64 offset = 0;
+    std::vector<Told> told;  ///< of a block: its categories, by ticket
 
     bool alive_at(u64 ticket) const { return from <= ticket && ticket < death; }
     u64 end() const { return size > kNoTicket - address ? kNoTicket : address + size; }
 };
+
+/// By birth ticket, and by address where a damaged table says one ticket twice.
+inline bool born_before(const Life& a, const Life& b) {
+    return std::pair(a.birth, a.address) < std::pair(b.birth, b.address);
+}
 
 /// A rule of §12 that something breaks.
 struct Issue {
@@ -46,11 +67,14 @@ struct Lives {
     std::vector<Issue> issues;
 };
 
-Lives build_lives(const Recording& recording);
+Lives build_lives(const Recording& recording, const std::vector<Range>& ranges);
+/// The blocks of a device that are live after the event of the ticket, by address.
+std::vector<const Life*> blocks_at(const std::vector<Life>& lives, int device, u64 ticket);
 Class birth_class(const Event& event);
 bool is_death(const Event& event);
 /// Fills in `step` and `phase` of the lives born in the window.
-void note_steps_and_phases(const Recording& recording, std::vector<Life>& lives);
+void note_steps_and_phases(const Recording& recording, const std::vector<Range>& ranges,
+                           std::vector<Life>& lives);
 /// Steps that had ended before `ticket`.
 u64 steps_ended(const Recording& recording, const std::vector<Life>& lives, u64 ticket);
 

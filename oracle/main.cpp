@@ -173,6 +173,8 @@ int main(int argc, char** argv) {
     if (*ticket_option) options.choice.ticket = ticket;
     auto ring = read_ring(ring_path);
     if (!ring) return fail_io(ring_path);
+    auto sidecar = read_all(Descriptor(ring_path + ".names").get());
+    if (sidecar) options.sidecar = *sidecar;
     options.head_after = ring->head_after;
     if (*receipt_option) return compare_receipt(receipt_path, *ring, options);
     if (ids) {

@@ -24,6 +24,9 @@ const Event* copy_at(const Recording& recording, u64 ticket) {
     for (const auto& event : recording.operation_copies) {
         if (event.ticket == ticket) return &event;
     }
+    for (const auto& event : recording.earlier) {
+        if (event.ticket == ticket) return &event;
+    }
     return recording.at(ticket);
 }
 

@@ -77,9 +77,15 @@ Pieces cut_pieces(const Recording& recording, const std::vector<Life>& lives, co
     }
     for (auto& [key, handle] : handles) {
         // A refused release leaves a second part of the same creation.
-        std::sort(handle.created.begin(), handle.created.end(), [](const Life* a, const Life* b) {
+        auto earlier = [](const Life* a, const Life* b) {
             return std::tuple(a->birth, a->from) < std::tuple(b->birth, b->from);
-        });
+        };
+        std::sort(handle.created.begin(), handle.created.end(), earlier);
+        // The creating reference may have ended before the window: the oldest one that is left stands for it.
+        auto oldest = std::min_element(handle.references.begin(), handle.references.end(), earlier);
+        bool created_before = oldest != handle.references.end() &&
+                              (handle.created.empty() || (*oldest)->birth < handle.created.front()->birth);
+        if (created_before) handle.created.insert(handle.created.begin(), *oldest);
         for (std::size_t i = 0; i < handle.created.size(); ++i) {
             const auto& created = *handle.created[i];
             if (i > 0 && handle.created[i - 1]->birth == created.birth) continue;

@@ -87,15 +87,18 @@ Points points_of(const Scene& scene, int device, u64 ticket) {
     Points most;
     for (auto family : {Family::kStep, Family::kOptimizer, Family::kRange, Family::kModule}) {
         auto group = best_of_family(*scene.recording.file, device, ticket, family);
-        if (group.size() >= thresholds::kBoundariesNeeded) return {Basis::kMarked, family, as_points(group)};
-        if (group.size() > most.list.size()) most = {Basis::kTooFew, family, as_points(group)};
+        if (group.size() >= thresholds::kBoundariesNeeded)
+            return {Basis::kMarked, family, family, as_points(group)};
+        if (group.size() > most.list.size()) most = {Basis::kTooFew, family, family, as_points(group)};
     }
     if (scene.recording.from_keyframe) {
         most.basis = Basis::kLapped;
         return most;
     }
-    if (auto inferred = infer_points(scene, device, ticket)) return *inferred;
-    return most;
+    auto inferred = infer_points(scene, device, ticket);
+    if (!inferred) return most;
+    inferred->told_family = most.family;
+    return *inferred;
 }
 
 }  // namespace oracle

@@ -33,6 +33,8 @@ struct Point {
 struct Points {
     Basis basis = Basis::kTooFew;
     Family family = Family::kNoFamily;
+    Family told_family =
+        Family::kNoFamily;  ///< the same, and beside inferred points that with most boundaries
     std::vector<Point> list;
 
     std::size_t growing_pairs() const;

@@ -3,6 +3,7 @@
 // Makes a scene. Rule: lives first, then what ends them early (overlaps), then everything that reads them.
 #include "scene.h"
 
+#include "categories.h"
 #include "validate.h"
 
 namespace oracle {
@@ -35,13 +36,15 @@ Sums Scene::live_blocks(int device) const {
 Scene make_scene(Recording recording) {
     Scene scene;
     scene.recording = std::move(recording);
-    auto lives = build_lives(scene.recording);
+    scene.ranges = ranges_of(scene.recording);
+    auto lives = build_lives(scene.recording, scene.ranges);
     scene.lives = std::move(lives.all);
     scene.issues = std::move(lives.issues);
     auto add = [&](std::vector<Issue> issues) {
         scene.issues.insert(scene.issues.end(), issues.begin(), issues.end());
     };
     add(check_overlaps(scene.lives));
+    tell_categories(scene.recording, scene.lives);
     scene.regions = build_regions(scene.recording, scene.lives);
     add(check_block_regions(scene.lives, scene.regions.all));
     add(check_records(scene.recording));

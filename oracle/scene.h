@@ -11,6 +11,7 @@ namespace oracle {
 
 struct Scene {
     Recording recording;
+    std::vector<Range> ranges;
     std::vector<Life> lives;
     std::vector<Issue> issues;
     Regions regions;

@@ -2,39 +2,10 @@
 //
 // Steps ended before an instant, and the phase a birth fell into (VERDICT.md §2). Rule: a block born in the
 // window has both from the events of the window; an older one carries its own.
-#include <map>
-#include <unordered_map>
-
 #include "lives.h"
 
 namespace oracle {
 namespace {
-
-struct Open {
-    u64 ticket;
-    u16 folded_name;
-};
-
-u16 folded(const Event& event) {
-    return static_cast<u16>(event.link & 0xFFFFU);
-}
-
-// The phase of each birth event, by ticket.
-std::unordered_map<u64, u16> phases_of_births(const Recording& recording) {
-    std::unordered_map<u64, u16> phases;
-    std::map<u16, std::vector<Open>> open;
-    for (const auto& event : recording.events) {
-        auto& ranges = open[event.thread];
-        if (event.kind == kPhaseBegin) {
-            ranges.push_back({event.ticket, folded(event)});
-        } else if (event.kind == kPhaseEnd) {
-            std::erase_if(ranges, [&](const Open& range) { return range.ticket == event.address; });
-        } else if (birth_class(event) != kNoClass && !ranges.empty()) {
-            phases[event.ticket] = ranges.back().folded_name;
-        }
-    }
-    return phases;
-}
 
 class Steps {
   public:
@@ -65,17 +36,17 @@ class Steps {
 
 }  // namespace
 
-void note_steps_and_phases(const Recording& recording, std::vector<Life>& lives) {
-    auto phases = phases_of_births(recording);
+void note_steps_and_phases(const Recording& recording, const std::vector<Range>& ranges,
+                           std::vector<Life>& lives) {
+    Labels labels(ranges);
     Steps steps(recording, lives);
     for (auto& life : lives) {
         bool born_in_window = life.birth >= recording.begin && life.birth != kNoTicket;
-        if (born_in_window) {
-            auto phase = phases.find(life.birth);
-            life.phase = phase != phases.end() ? phase->second : u16{0};
-        }
-        if (born_in_window || !life.step)
-            life.step = steps.before(born_in_window ? life.birth : recording.begin);
+        if (!born_in_window) continue;
+        const auto* birth = recording.at(life.birth);
+        bool bore = birth != nullptr && birth_class(*birth) != kNoClass;
+        life.phase = bore ? labels.of_birth(birth->thread, life.birth) : u16{0};
+        life.step = steps.before(life.birth);
     }
 }
 

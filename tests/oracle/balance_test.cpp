@@ -203,6 +203,23 @@ TEST_CASE("managed, pinned, imported and graph memory stand beside the card") {
     CHECK(number(end, "unattributed_bytes") == 104 * Int{kMiB});
 }
 
+TEST_CASE("memory whose creating reference ended before the window is told by the oldest that is left") {
+    constexpr u8 kRetain = 110;
+    for (bool left : {true, false}) {
+        RingBuilder ring(64);
+        ring.put(576, 1, 8);
+        u64 created = made(ring, kCallMemCreate, 0x77, 2 * kMiB);
+        if (left)
+            ring.entry(5, kHandle, 0x77, 2 * kMiB, made(ring, kRetain, 0x77, 2 * kMiB), 1, kNoTicket, 3);
+        ring.record({.kind = kFree, .address = 0x77, .size = 2 * kMiB, .link = created, .call = 167});
+        for (int i = 0; i < 100; ++i)
+            ring.record({.kind = kMark, .device = -1});
+        ring.oom(100 * kMiB, kGiB, 24 * kMiB);
+        auto libraries = *holders_of(ring).back()["libraries"].array();
+        CHECK(libraries.size() == (left ? 1 : 0));
+    }
+}
+
 TEST_CASE("a failure of which nothing is left has no holders") {
     auto ring = begun();
     CHECK(holders_of(ring).size() == 2);

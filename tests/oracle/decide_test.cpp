@@ -221,12 +221,22 @@ TEST_CASE("a foreign victim is answered by what PyTorch's cache holds") {
     CHECK(decide(q).answers == Words{"driver_refused"});
 }
 
+TEST_CASE("the cap is PyTorch's own and binds no other library") {
+    auto q = full_card();
+    q.victim = Victim::kForeign;
+    q.releasable_bytes = kGiB / 2;
+    q.cap_bytes = 1;
+    CHECK_FALSE(qualified(q, "cap"));
+    CHECK(decide(q).numbers->available == kGiB + kGiB / 2);
+}
+
 TEST_CASE("a cap binds only below what the card has") {
     auto q = full_card();
     q.cap_bytes = 100 * kGiB;
     CHECK_FALSE(qualified(q, "cap"));
     q.cap_bytes = 100 * kGiB - 1;
     CHECK(qualified(q, "cap"));
+    CHECK(decide(q).numbers->available == 100 * kGiB - 1);
     CHECK(decide(q).numbers->available == 100 * kGiB - 1);
     CHECK(decide(q).numbers->removable_upper == 0);
 }

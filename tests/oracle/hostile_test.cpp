@@ -52,7 +52,7 @@ TEST_CASE("sealed records with any content end in an error or a document") {
     for (int round = 0; round < 300; ++round) {
         RingBuilder ring(32);
         ring.put(576, 1, 8);  // a lost event, so that rules are tolerated and the whole way is walked
-        constexpr std::array<u8, 14> kKinds{1, 2, 3, 4, 17, 18, 19, 20, 21, 23, 48, 49, 66, 71};
+        constexpr std::array<u8, 17> kKinds{1, 2, 3, 4, 17, 18, 19, 20, 21, 23, 48, 49, 51, 52, 53, 66, 71};
         constexpr std::array<u8, 8> kCalls{0, 1, 11, 32, 108, 109, 167, 168};
         for (int i = 0; i < 40; ++i) {
             auto wild = [&] { return random() % 8 == 0 ? random() : kSegmentAt + random() % 8 * kMiB; };
@@ -69,11 +69,33 @@ TEST_CASE("sealed records with any content end in an error or a document") {
                          .device = static_cast<int>(random() % 3) - 1,
                          .call = kCalls[random() % kCalls.size()],
                          .library = static_cast<u16>(random() % 3),
-                         .code = static_cast<u16>(random() % 2 * 2)});
+                         .code = static_cast<u16>(random() % 4 < 3 ? random() % 2 * 2 : random() % 8)});
         }
+        for (u64 index = 0; index < 8; ++index)
+            ring.boundary(index, static_cast<u8>(random() % 7), random() % 48, random() % 48, random() % kGiB,
+                          0, 0, static_cast<u8>(random() % 2));
         for (u64 slot = 0; slot < 4; ++slot)
             ring.entry(slot, random() % 2 == 0 ? kBlock : kDevice, kSegmentAt + slot * kMiB, kMiB,
                        random() % 40);
         CHECK(has_a_known_exit(ring.bytes()));
+    }
+}
+
+TEST_CASE("a sidecar of any bytes ends in a document") {
+    auto ring = small_failure();
+    ring.put(320, 1, 4);
+    std::mt19937_64 random(3);
+    constexpr std::array<u8, 20> kBegin{0x89, 0x4D, 0x45, 0x4D, 0x4E, 0x41, 0x4D, 0x45, 1, 0,
+                                        0,    0,    0x04, 0x03, 0x02, 0x01, 0,    0,    0, 0};
+    for (int round = 0; round < 300; ++round) {
+        std::vector<std::byte> bytes(random() % 400);
+        for (std::size_t i = 0; i < bytes.size(); ++i)
+            bytes[i] = static_cast<std::byte>(i < kBegin.size() ? kBegin[i]
+                                              : i < 32          ? 0
+                                              : random() % 4    ? random() % 40
+                                                                : random());
+        Options options;
+        options.sidecar = bytes;
+        CHECK(examine(ring.bytes(), options));
     }
 }

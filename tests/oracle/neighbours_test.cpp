@@ -113,3 +113,29 @@ TEST_CASE("what CUPTI saw is known and means nothing to the ledgers") {
     ring.record({.kind = 84});
     CHECK(capture_of(ring)["unknown_kind_count"] == Json(1));
 }
+
+TEST_CASE("the header tells where sites come from and what was dropped") {
+    RingBuilder ring;
+    ring.put(576 + 8 * 3, 11, 8);
+    ring.put(576 + 8 * 6, 12, 8);
+    ring.put(576 + 8 * 12, 13, 8);
+    ring.put(324, 0x14020401, 4);
+    ring.put(352, 31207, 4);
+    auto capture = capture_of(ring);
+    CHECK(capture["no_stack_count"] == Json(11));
+    CHECK(capture["boundaries_dropped_count"] == Json(12));
+    CHECK(capture["names_dropped_count"] == Json(13));
+    CHECK(capture["stacks"] ==
+          Json(Json::Object{
+              {"wish", "automatic"}, {"python", "threaded"}, {"native", "missing"}, {"depth_count", 20}}));
+    auto result = examine(ring.bytes());
+    REQUIRE(result);
+    CHECK(result->document["environment"]["python_version"] == Json("3.12.7"));
+}
+
+TEST_CASE("a number that the format does not list reads as the first word") {
+    RingBuilder ring;
+    ring.put(324, 0x00030505, 4);
+    CHECK(capture_of(ring)["stacks"] ==
+          Json(Json::Object{{"wish", "off"}, {"python", "none"}, {"native", "none"}, {"depth_count", 0}}));
+}

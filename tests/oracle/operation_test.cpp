@@ -58,3 +58,30 @@ TEST_CASE("a mapping after the refusal spoils the observation, a captured free d
     CHECK(free_observed(11, 33, kFree, kCapturing));
     CHECK_FALSE(free_observed(11, 33));
 }
+
+TEST_CASE("the observation that the operation names counts before the window as well") {
+    RingBuilder ring(64);
+    ring.put(576, 1, 8);
+    for (int i = 0; i < 100; ++i)
+        ring.record({.kind = kMark, .device = -1});
+    u64 refused = ring.record({.kind = kFail, .flags = kFromAllocator, .size = kMiB, .call = 1, .code = 2});
+    u64 seen = ring.record({.kind = kMemInfo, .size = kGiB, .link = 3 * kMiB, .call = 53});
+    u64 operation = ring.record({.kind = kOperation,
+                                 .address = kMiB,
+                                 .size = kMiB,
+                                 .link = refused,
+                                 .extra = seen,
+                                 .extra16 = 1,
+                                 .call = 1,
+                                 .code = 2});
+    ring.record(ring.report(kBlockOom, 0, kMiB, 9));
+    // The window begins 4 tickets after the oldest of 64 records: with the operation.
+    while (ring.head() < operation + 60)
+        ring.record({.kind = kMark, .device = -1});
+    auto result = examine(ring.bytes());
+    REQUIRE(result);
+    REQUIRE(result->document["capture"]["first_ticket"] == Json(operation));
+    const auto& evidence = result->document["evidence"];
+    CHECK(evidence["failure"]["free_observed_at_failure"] == Json(true));
+    CHECK(evidence["ledgers"]["device_free_bytes"] == Json(Int{3 * kMiB}));
+}

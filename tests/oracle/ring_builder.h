@@ -90,13 +90,17 @@ class RingBuilder {
         reserved_ += size;
         return record({.kind = kOk, .flags = kFromAllocator, .address = address, .size = size, .call = 1});
     }
-    u64 alloc(u64 address, u64 size, u64 site = 1) {
+    u64 alloc(u64 address, u64 size, u64 site = 1, u16 thread = 1) {
         allocated_ += size;
-        return record(report(kBlockAlloc, address, size, site));
+        auto f = report(kBlockAlloc, address, size, site);
+        f.thread = thread;
+        return record(f);
     }
-    u64 free(u64 address, u64 size, u64 birth) {
+    u64 free(u64 address, u64 size, u64 birth, u16 thread = 1) {
         allocated_ -= size;
-        return record(report(kBlockFree, address, size, birth));
+        auto f = report(kBlockFree, address, size, birth);
+        f.thread = thread;
+        return record(f);
     }
     u64 oom(u64 request, u64 total, u64 device_free) {
         u64 refused = record({.kind = kFail, .flags = kFromAllocator, .size = request, .call = 1, .code = 2});
@@ -112,13 +116,14 @@ class RingBuilder {
                 .code = 2});
         return record(report(kBlockOom, 0, request, 9));
     }
-    void entry(u64 slot, Class object, u64 address, u64 size, u64 birth, u64 site = 1, u64 last = kNoTicket) {
+    void entry(u64 slot, Class object, u64 address, u64 size, u64 birth, u64 site = 1, u64 last = kNoTicket,
+               u16 library = 1) {
         u64 at = 2 * kAlign + slot * 64;
         put(at + 8, address, 8);
         put(at + 16, size, 8);
         put(at + 24, birth, 8);
         put(at + 40, site, 8);
-        put(at + 54, 1, 2);
+        put(at + 54, library, 2);
         put(at + 56, object, 1);
         put(at + 58, object == kDevice ? 1 : 0, 1);
         put(at + 59, object == kDevice ? kFromAllocator : 0, 1);
@@ -126,7 +131,7 @@ class RingBuilder {
         put(at, ((last == kNoTicket ? birth : last) + 1) << 1 | 1U, 8);
     }
     void boundary(u64 index, u8 family, u64 closed, u64 opened, u64 allocated, u16 name = 0,
-                  u32 dimensions = 0) {
+                  u32 dimensions = 0, u8 depth = 0) {
         u64 at = 7 * kAlign + index * 64;
         put(at + 16, opened, 8);
         put(at + 36, dimensions, 4);
@@ -135,6 +140,7 @@ class RingBuilder {
         put(at + 46, family, 1);
         put(at + 48, allocated / 512, 5);
         put(at + 58, (u64{1} << 40) - 1, 5);
+        put(at + 63, depth, 1);
         put(at + 32, crc32c(view(at + 8, 24), view(at + 36, 28)), 4);
         put(at, closed + 1, 8);
         put(748, index + 1, 4);
@@ -146,6 +152,7 @@ class RingBuilder {
 
     Bytes bytes() const { return bytes_; }
     u64 head() const { return head_; }
+    u64 allocated() const { return allocated_; }
 
     Fields report(u8 kind, u64 address, u64 size, u64 link) const {
         return {.kind = kind,
