@@ -57,13 +57,15 @@ class IncidentWatch {
           log_(vantage.capture, vantage.pinned[static_cast<size_t>(device_)], device_, failure.event.ticket,
                vantage.capture.monotonic_ns(failure.event.time_counter)),
           peak_(begin, vantage.window.events.begin_ticket(), device_),
-          history_(vantage.window.events.begin_ticket(), device_) {
+          history_(vantage.window.events.begin_ticket(), device_),
+          trail_(vantage.capture, vantage.window, begin, marked_, failure.event) {
         anchors_.mark(peak_.peak().active_ticket);
     }
 
     void operator()(const Event& event, const Ledger& ledger, const Change& change) {
         if (incident_) return;
         history_.take(event, ledger, change);
+        trail_.take(event, ledger, change);
         if (event.device == device_) anchors_.take(event, ledger);
         checkpoints_.take(event, ledger);
         if (peak_.take(event, ledger)) {
@@ -86,23 +88,25 @@ class IncidentWatch {
 
     // What was found at the failing instant, once it was reached.
     void give(Analysis& analysis) {
-        analysis.holders = holders();
+        look_at_peak(analysis);
         analysis.incident = std::move(incident_);
     }
 
   private:
-    std::vector<Balance> holders() const {
+    void look_at_peak(Analysis& analysis) const {
         const Peak& peak = peak_.peak();
+        const Ledger ledger = ledger_at_peak(vantage_.window, peak, before_peak_);
         Balance at_peak = at_failure_;
         if (peak.active_ticket != failure_.event.ticket) {
             const BalanceWish wish = {.device = device_,
                                       .ticket = peak.active_ticket,
                                       .request_bytes = failure_.event.size_bytes,
                                       .anchored = anchors_.marked()};
-            at_peak = balance_at(ledger_at_peak(vantage_.window, peak, before_peak_), wish);
+            at_peak = balance_at(ledger, wish);
         }
         at_peak.instant = BalanceInstant::peak;
-        return {std::move(at_peak), at_failure_};
+        analysis.holders = {std::move(at_peak), at_failure_};
+        analysis.peak_sites = {peak_sites(ledger, device_, peak.active_ticket)};
     }
 
     bool infers() const { return marked_.basis == GrowthBasis::too_few && !vantage_.from_keyframe; }
@@ -127,8 +131,10 @@ class IncidentWatch {
         incident.scene = std::move(gathered.scene);
         incident.evidence = gathered.evidence;
         incident.history = {peak_.peak(), history_.lifetimes(), history_.reconciliation()};
+        incident.trail = trail_.trail(ledger);
         incident.verdict = decide(incident.evidence);
         incident.explanations = explain(incident.evidence, incident.verdict);
+        incident.phase = ledger.phase_on(failure_.event.thread);
         incident.from_keyframe = vantage_.from_keyframe;
         const uint64_t ticket = failure_.event.ticket;
         at_failure_ = balance_at_failure(ledger, incident.evidence, ticket, anchors_.latest(ticket));
@@ -143,6 +149,7 @@ class IncidentWatch {
     ObservationLog log_;
     PeakWatch peak_;
     HistoryWatch history_;
+    TrailWatch trail_;
     AnchorLog anchors_;
     Checkpoints checkpoints_;
     Checkpoint before_peak_;
@@ -196,11 +203,11 @@ class ShapeWatch {
         return all;
     }
 
-    // `ledger` is the state at the window's end.
-    std::vector<Balance> holders(const std::vector<DeviceShapes>& shapes, const Ledger& ledger) const {
+    // Who held the cards of the shapes. `ledger` is the state at the window's end. A failure that nothing is
+    // left of leaves no instant to balance.
+    void look_at_holders(const Ledger& ledger, Analysis& analysis) const {
         const uint64_t last_ticket = capture_.window.events.end_ticket() - 1;
-        std::vector<Balance> holders;
-        for (const DeviceShapes& lanes : shapes) {
+        for (const DeviceShapes& lanes : analysis.shapes) {
             const auto device = static_cast<size_t>(lanes.device);
             const Peak& peak = peaks_[device].peak();
             const BalanceWish at_peak = {.device = lanes.device,
@@ -212,11 +219,13 @@ class ShapeWatch {
                                         .ticket = last_ticket,
                                         .request_bytes = std::nullopt,
                                         .anchored = anchors_[device].latest(last_ticket)};
-            holders.push_back(
-                balance_at(ledger_at_peak(capture_.window, peak, before_peaks_[device]), at_peak));
-            holders.push_back(balance_at(ledger, at_end));
+            const Ledger peak_ledger = ledger_at_peak(capture_.window, peak, before_peaks_[device]);
+            if (analysis.lost_failure_count == 0) {
+                analysis.holders.push_back(balance_at(peak_ledger, at_peak));
+                analysis.holders.push_back(balance_at(ledger, at_end));
+            }
+            analysis.peak_sites.push_back(peak_sites(peak_ledger, lanes.device, peak.active_ticket));
         }
-        return holders;
     }
 
   private:
@@ -293,7 +302,7 @@ Result<Analysis> analyse(const Capture& capture, const AnalysisOptions& options)
         if (analysis.failures.listed.empty() && analysis.failures.near_misses.empty()) {
             analysis.lost_failure_count = capture.header.failure_count;
         }
-        if (analysis.lost_failure_count == 0) analysis.holders = watch.holders(analysis.shapes, ledger);
+        watch.look_at_holders(ledger, analysis);
         return analysis;
     }
     const Failure& failure = analysis.failures.listed[*index];

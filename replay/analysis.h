@@ -16,10 +16,12 @@
 #include "explain.h"
 #include "history.h"
 #include "incident.h"
+#include "peak_sites.h"
 #include "replay.h"
 #include "result.h"
 #include "scene.h"
 #include "shapes.h"
+#include "trail.h"
 #include "verdict.h"
 
 namespace memsnap {
@@ -36,8 +38,10 @@ struct Incident {
     Evidence evidence;
     Matched boundaries;  // what growth was measured between
     History history;
+    Trail trail;
     Verdict verdict;
     Explanations explanations;
+    uint16_t phase = 0;          // that a birth on the failing thread would have, 0: none
     bool from_keyframe = false;  // the ring no longer holds the failing instant
 };
 
@@ -45,10 +49,11 @@ struct Analysis {
     ReplayOutcome replay;
     Failures failures;
     std::optional<Incident> incident;
-    std::vector<DeviceShapes> shapes;  // by device; of the one asked for
-    std::vector<Balance> holders;      // peak and failure, or a peak and an end for each of the shapes
-    std::vector<Note> notes;           // what the user noted last before the failure, or the end
-    uint32_t lost_failure_count = 0;   // counted by the recorder, and none of them can be read any more
+    std::vector<DeviceShapes> shapes;   // by device; of the one asked for
+    std::vector<Balance> holders;       // peak and failure, or a peak and an end for each of the shapes
+    std::vector<PeakSites> peak_sites;  // of the incident's device, or of each of the shapes
+    std::vector<Note> notes;            // what the user noted last before the failure, or the end
+    uint32_t lost_failure_count = 0;    // counted by the recorder, and none of them can be read any more
 
     // Something failed, and nothing can be decided about it.
     bool without_evidence() const {

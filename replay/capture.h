@@ -69,6 +69,11 @@ struct HeaderFacts {
     Trouble trouble = Trouble::none;
     uint32_t trouble_errno = 0, failure_count = 0, boundary_stride = 1;
     Sampling sampling = Sampling::unknown;
+    StackWish stack_wish = StackWish::off;
+    PythonStacks python_stacks = PythonStacks::none;
+    NativeStacks native_stacks = NativeStacks::none;
+    uint8_t stack_depth_count = 0;  // most frames of each sort
+    uint32_t python_version = 0;    // 0: none seen
     uint32_t sample_period_ms = 0;  // 0: no samples
 };
 

@@ -13,6 +13,7 @@
 #include "receipt_compare.h"
 #include "receipt_file.h"
 #include "receipt_text.h"
+#include "receipt_unverified.h"
 #include "ring_file.h"
 
 namespace memsnap {
@@ -63,9 +64,21 @@ AnalysisOptions incident_of(const JsonValue& receipt) {
     return options;
 }
 
+// What may be made of names so that the receipt comes out as it is stated.
+Naming naming_of(const JsonValue& receipt, const Naming& known) {
+    Naming naming = known;
+    naming.with_names = member(receipt, "names") != nullptr;
+    const JsonValue* const dictionary = member(receipt, "dictionary");
+    // A token that was made with a key says so; without one the key is not used.
+    if (dictionary == nullptr || canonical_text(*dictionary).find(R"("scope":"key")") == std::string::npos)
+        naming.key.reset();
+    return naming;
+}
+
 }  // namespace
 
-Result<std::string> check_receipt_file(const Capture& capture, const std::string& receipt_path) {
+Result<std::string> check_receipt_file(const Capture& capture, const std::string& receipt_path,
+                                       const Naming& known) {
     const auto text = read_text(receipt_path);
     if (!text) return failure(text.error());
     rapidjson::Document stated;
@@ -85,11 +98,13 @@ Result<std::string> check_receipt_file(const Capture& capture, const std::string
                         "explains an incident that the recording does not have: " + analysis.error().detail));
     }
     if (!analysis) return failure(analysis.error());
-    const auto recomputed_text = write_receipt(capture, *analysis);
-    if (!recomputed_text) return failure(recomputed_text.error());
+    const Naming naming = naming_of(stated, known);
+    const auto written = write_receipt(capture, *analysis, naming);
+    if (!written) return failure(written.error());
     rapidjson::Document recomputed;
-    if (std::string problem = parse_json(*recomputed_text, recomputed); !problem.empty())
+    if (std::string problem = parse_json(*written, recomputed); !problem.empty())
         return failure(check_error(ErrorCode::io, capture.path, "receipt_self_check", std::move(problem)));
+    take_unverified(stated, {.names = naming.sites != nullptr, .key = naming.key.has_value()}, recomputed);
     if (const auto difference = first_difference(stated, recomputed)) {
         return failure(
             check_error(ErrorCode::disagreed, receipt_path, "receipt_differs",
@@ -97,8 +112,8 @@ Result<std::string> check_receipt_file(const Capture& capture, const std::string
                                     printable(difference->stated), printable(difference->found))));
     }
     // What no field holds could carry something too.
-    if (*text != *recomputed_text) {
-        const auto [here, there] = std::ranges::mismatch(*text, *recomputed_text);
+    if (const std::string follows = canonical_text(recomputed); *text != follows) {
+        const auto [here, there] = std::ranges::mismatch(*text, follows);
         return failure(check_error(ErrorCode::disagreed, receipt_path, "receipt_differs",
                                    fmt::format("byte {}: every field agrees, but the text is not as it was "
                                                "written",

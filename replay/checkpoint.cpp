@@ -10,7 +10,7 @@ namespace memsnap {
 void Checkpoints::take(const Event& event, const Ledger& ledger) {
     if (--due_count_ != 0) return;
     last_ = {std::make_shared<const Ledger>(ledger), event.ticket + 1};
-    due_count_ = std::max(kLeast_count, ledger.block_count() + ledger.object_count());
+    due_count_ = std::max(kLeast_count, ledger.entry_count());
 }
 
 Ledger ledger_at(const Window& window, const Checkpoint& checkpoint, uint64_t ticket) {

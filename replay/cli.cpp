@@ -24,6 +24,8 @@
 #include "check.h"
 #include "check_ledger.h"
 #include "check_receipt.h"
+#include "cli_names.h"
+#include "collapsed_output.h"
 #include "csv_output.h"
 #include "cut.h"
 #include "diff.h"
@@ -34,7 +36,6 @@
 #include "dump_state.h"
 #include "newest_job.h"
 #include "output_file.h"
-#include "reader_names.h"
 #include "receipt.h"
 #include "report.h"
 
@@ -97,15 +98,18 @@ struct ComparisonOptions {
 };
 
 constexpr int kLastDevice = kDeviceCapacity - 1;
+constexpr int kSitesShown_most = 1000;
 
 struct Options {
     std::string ring;  // empty: the newest job of the working folder
     std::string json_path;
     std::string csv_path;
     std::string window_path;
+    std::string collapsed_path;
     CutBounds window;
     bool force = false;
-    bool no_names = false;
+    NameOptions names;
+    std::optional<size_t> sites_count;
     AnalysisOptions analysis;
     DumpOptions dump;
     bool dump_header = false;
@@ -147,13 +151,9 @@ Result<std::string> named_ring(const std::string& given) {
     return choice->path;
 }
 
-Names shown_names(const Capture& capture, const Options& options) {
-    return options.no_names ? Names{} : read_names(capture);
-}
-
 int run_dump(const Capture& capture, const Options& options) {
     if (options.dump_header) {
-        dump_header(capture, stdout, shown_names(capture, options));
+        dump_header(capture, stdout, shown_names(capture, options.names));
     } else if (options.dump_state) {
         if (const auto dumped = dump_state(capture, stdout); !dumped) return report_error(dumped.error());
     } else {
@@ -170,7 +170,11 @@ int run_check(const Capture& capture, const Options& options) {
     };
     int status = 0;
     if (options.json_path.empty() && options.csv_path.empty()) status = say(check(capture));
-    if (!options.json_path.empty()) status = say(check_receipt_file(capture, options.json_path));
+    if (!options.json_path.empty()) {
+        const auto known = known_names(capture, options.names);
+        if (!known) return report_error(known.error());
+        status = say(check_receipt_file(capture, options.json_path, (*known)->naming));
+    }
     if (status == 0 && !options.csv_path.empty()) {
         const auto analysis = analyse(capture, options.analysis);
         if (!analysis) return report_error(analysis.error());
@@ -200,12 +204,14 @@ Result<void> write_window(const Capture& capture, const Analysis& analysis, cons
 
 // How many results go there instead of the report.
 int on_standard_output(const Options& options) {
-    return (options.json_path == "-") + (options.csv_path == "-") + (options.window_path == "-");
+    return (options.json_path == "-") + (options.csv_path == "-") + (options.window_path == "-") +
+           (options.collapsed_path == "-");
 }
 
 std::vector<std::string> named_outputs(const Options& options) {
     std::vector<std::string> paths;
-    for (const std::string& path : {options.json_path, options.csv_path, options.window_path}) {
+    for (const std::string& path :
+         {options.json_path, options.csv_path, options.window_path, options.collapsed_path}) {
         if (!path.empty() && path != "-") paths.push_back(path);
     }
     return paths;
@@ -237,10 +243,13 @@ Result<void> can_write_all(const Capture& capture, const Options& options) {
 int run_verdict(const Capture& capture, const Options& options) {
     if (const auto possible = can_write_all(capture, options); !possible)
         return report_error(possible.error());
+    const auto known = known_names(capture, options.names);
+    if (!known) return report_error(known.error());
+    const Naming& naming = (*known)->naming;
     const auto analysis = analyse(capture, options.analysis);
     if (!analysis) return report_error(analysis.error());
     if (!options.json_path.empty()) {
-        const auto receipt = write_receipt(capture, *analysis);
+        const auto receipt = write_receipt(capture, *analysis, naming);
         if (!receipt) return report_error(receipt.error());
         if (const auto written = write_output(options.json_path, *receipt, options.force, capture.path);
             !written) {
@@ -255,8 +264,18 @@ int run_verdict(const Capture& capture, const Options& options) {
         if (const auto written = write_window(capture, *analysis, options); !written)
             return report_error(written.error());
     }
-    if (on_standard_output(options) == 0)
-        fmt::print("{}", render_report(capture, *analysis, terminal_style(), shown_names(capture, options)));
+    if (!options.collapsed_path.empty()) {
+        const auto written = write_output(options.collapsed_path, collapsed_text(capture, *analysis, naming),
+                                          options.force, capture.path);
+        if (!written) return report_error(written.error());
+        if (!naming.with_names && ::isatty(STDERR_FILENO) != 0)
+            fmt::print(stderr, "memsnap-replay: frames are tokens; --with-names writes their names\n");
+    }
+    if (on_standard_output(options) == 0) {
+        ReportStyle style = terminal_style();
+        style.sites_count = options.sites_count;
+        fmt::print("{}", render_report(capture, *analysis, style, (*known)->names));
+    }
     return flushed(exit_status(*analysis));
 }
 
@@ -298,7 +317,8 @@ std::string misplaced_option(const CLI::App& app, const CLI::App* check) {
         if (option->count() == 0) continue;
         const std::string name = option->get_name();
         const bool ring = option->get_positional() && given.front()->get_option_no_throw("ring") != nullptr;
-        const bool of_check = given.front() == check && (name == "--device" || name == "--at");
+        const bool of_check = given.front() == check && (name == "--device" || name == "--at" ||
+                                                         name == "--no-names" || name == "--token-key");
         if (!ring && !of_check) return name;
     }
     return {};
@@ -332,6 +352,8 @@ CLI::App* add_check(CLI::App& app, Options& options) {
         ->check(kNotEmpty);
     check->add_option("--csv", options.csv_path, "recompute this event ledger, and compare every row")
         ->check(kNotEmpty);
+    check->add_flag("--no-names", options.names.hidden, "leave the file of names beside the recording alone");
+    add_token_key(*check, options.names);
     check->add_option("--device", options.analysis.device, "the device that the ledger was written for")
         ->check(CLI::Range(0, kLastDevice));
     check->add_option("--at", options.analysis.at_ticket, "the failure that the ledger was written for")
@@ -353,9 +375,14 @@ int run_command_line(int argc, char** argv) {
         ->check(kNotEmpty);
     app.add_option("--csv", options.csv_path, "write the event ledger to this file; - is standard output")
         ->check(kNotEmpty);
+    app.add_option("--collapsed", options.collapsed_path,
+                   "write live bytes by stack for flame graph tools to this file; - is standard output")
+        ->check(kNotEmpty);
     add_window(app, options);
     app.add_flag("--force", options.force, "overwrite an existing output file");
-    app.add_flag("--no-names", options.no_names, "show libraries by number");
+    add_names(app, options.names);
+    app.add_option("--sites", options.sites_count, "most birth sites of each list")
+        ->check(CLI::Range(1, kSitesShown_most));
     app.add_option("--device", options.analysis.device, "look at this device only")
         ->check(CLI::Range(0, kLastDevice));
     app.add_option("--at", options.analysis.at_ticket, "explain the failure whose record has this ticket")
@@ -366,7 +393,7 @@ int run_command_line(int argc, char** argv) {
         dump->add_flag("--header", options.dump_header, "the header's facts instead of the records");
     dump->add_flag("--state", options.dump_state, "what is live after the last record instead of the records")
         ->excludes(header);
-    dump->add_flag("--no-names", options.no_names, "show libraries by number")->needs(header);
+    dump->add_flag("--no-names", options.names.hidden, "show libraries by number")->needs(header);
     dump->add_option("--device", options.dump.device, "records of this device only")
         ->check(CLI::Range(0, kLastDevice));
     CLI::App* const validate = add_check(app, options);

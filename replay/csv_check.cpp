@@ -106,6 +106,11 @@ bool CsvCheck::take_row(const std::vector<std::string_view>& cells) {
     const auto empty = [&](Column column) { return cells[static_cast<size_t>(column)].empty(); };
     if (empty(Column::unattributed_bytes) && !empty(Column::expected_free_bytes))
         return refuse("expected_free_bytes", "follows from no answer of the device");
+    uint64_t told_bytes = 0, overflows = 0;
+    for (const auto& [column, category] : kCategoryColumns)
+        overflows |= __builtin_add_overflow(told_bytes, cell(column).value_or(0), &told_bytes) ? 1U : 0U;
+    if (overflows != 0 || told_bytes > cell(Column::active_bytes).value_or(0))
+        return refuse("parameter_bytes", "and the other categories are more than what is active");
     if (const auto cause = cell(Column::cause); cause && *cause >= ticket)
         return refuse("cause", "is not before the row");
     return true;

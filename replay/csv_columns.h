@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "vocabulary.h"
+
 namespace memsnap {
 
 enum class CellType : uint8_t {
@@ -34,7 +36,10 @@ enum class CellType : uint8_t {
     X(segment_bytes, number, true) X(free_bytes, number, true) X(outside_bytes, number, true) \
     X(held_bytes, integer, true) X(own_outside_bytes, number, true)                                \
     X(other_processes_bytes, number, true) X(unattributed_bytes, integer, true)                    \
-    X(expected_free_bytes, integer, true)
+    X(expected_free_bytes, integer, true)                                                          \
+    X(parameter_bytes, number, true) X(gradient_bytes, number, true)                               \
+    X(optimizer_state_bytes, number, true) X(buffer_bytes, number, true)                           \
+    X(input_bytes, number, true) X(activation_bytes, number, true)
 // clang-format on
 
 struct CsvColumn {
@@ -48,6 +53,19 @@ enum class Column : uint8_t {
     MEMSNAP_CSV_COLUMNS(MEMSNAP_ENUMERATOR)
 };
 #undef MEMSNAP_ENUMERATOR
+
+struct CategoryColumn {
+    Column column;
+    Category category;
+};
+inline constexpr CategoryColumn kCategoryColumns[] = {
+    {Column::parameter_bytes, Category::parameter},
+    {Column::gradient_bytes, Category::gradient},
+    {Column::optimizer_state_bytes, Category::optimizer_state},
+    {Column::buffer_bytes, Category::buffer},
+    {Column::input_bytes, Category::input},
+    {Column::activation_bytes, Category::activation},
+};
 
 #define MEMSNAP_ROW(name, type, empty) {#name, CellType::type, empty},
 inline constexpr CsvColumn kCsvColumns[] = {MEMSNAP_CSV_COLUMNS(MEMSNAP_ROW)};

@@ -77,7 +77,6 @@ class RowWriter {
     void operator()(const Event& event, const Ledger& ledger, const Change& change) {
         if (!open_) return;
         cells_ = {};
-        take_phase(event);
         take_record(event, ledger);
         take_object(event, ledger, change);
         take_totals(event, ledger);
@@ -104,17 +103,10 @@ class RowWriter {
         if (number >= INT64_MIN && number <= INT64_MAX) set_signed(column, static_cast<int64_t>(number));
     }
 
-    void take_phase(const Event& event) {
-        std::vector<uint16_t>& open = open_phases_[event.thread];
-        phase_ = open.empty() ? uint16_t{0} : open.back();
-        if (event.kind == Kind::phase_begin) {
-            phase_ = static_cast<uint16_t>(event.folded_name());
-            open.push_back(phase_);
-        } else if (event.kind == Kind::phase_end && !open.empty()) {
-            open.pop_back();
-        } else if (event.kind == Kind::mark) {
-            phase_ = static_cast<uint16_t>(event.folded_name());
-        }
+    static uint16_t phase_of(const Event& event, const Ledger& ledger) {
+        const bool own =
+            event.kind == Kind::phase_begin || event.kind == Kind::phase_end || event.kind == Kind::mark;
+        return own ? static_cast<uint16_t>(event.folded_name()) : ledger.phase_on(event.thread);
     }
 
     void take_record(const Event& event, const Ledger& ledger) {
@@ -124,7 +116,8 @@ class RowWriter {
         if (event.device >= 0) set(Column::device, static_cast<uint64_t>(event.device));
         set(Column::thread, event.thread == 0 ? 0 : threads_.of(event.thread, 0));
         set(Column::library, dictionary_.library(event.library));
-        set(Column::phase, phase_ == 0 ? 0 : phases_.of(phase_, dictionary_.phase(phase_)));
+        const uint16_t phase = phase_of(event, ledger);
+        set(Column::phase, phase == 0 ? 0 : phases_.of(phase, dictionary_.phase(phase)));
         set(Column::step, ledger.step_count());
         set(Column::code, event.code);
         set(Column::nested, event.has(kNested));
@@ -221,6 +214,11 @@ class RowWriter {
         return is_block_event(event) ? Object::block : object_of(event);
     }
 
+    static const Block* block_told_of(const Event& category, const Ledger& ledger) {
+        const Block* const block = ledger.block_at(category.address);
+        return block != nullptr && block->device == category.device ? block : nullptr;
+    }
+
     uint64_t birth_of(const Event& event, const Ledger& ledger, const Change& change) const {
         if (is_birth(event)) return event.ticket;
         if (change.freed) return change.freed->birth_ticket;
@@ -230,7 +228,10 @@ class RowWriter {
                 return event.birth_ticket();
             case Kind::birth:
                 return event.ticket == announced_at_ ? announced_ : kNoTicket;
-            case Kind::category:
+            case Kind::category: {
+                const Block* const block = block_told_of(event, ledger);
+                return block == nullptr ? kNoTicket : block->birth_ticket;
+            }
             case Kind::tap_alloc:
             case Kind::tap_free_requested:
                 if (const Block* block = ledger.find_block(event.address)) return block->birth_ticket;
@@ -271,10 +272,14 @@ class RowWriter {
 
     void take_place(const Event& event, const Ledger& ledger) {
         if (is_block_event(event) || is_region_event(event)) {
-            const Segment* const segment = ledger.segment_of(event.address);
+            uint64_t address = event.address;
+            if (event.kind == Kind::category) {
+                if (const Block* const block = block_told_of(event, ledger)) address = block->address;
+            }
+            const Segment* const segment = ledger.segment_of(address);
             if (segment == nullptr || segment->state == SegmentState::foreign) return;
             set(Column::segment, segments_.of(segment->birth_ticket, 0));
-            set(Column::offset_bytes, event.address - segment->address);
+            set(Column::offset_bytes, address - segment->address);
         } else if (event.kind == Kind::free) {
             // The region is gone; it had the birth of its object.
             if (const uint64_t ordinal = segments_.find(event.birth_ticket())) {
@@ -309,6 +314,8 @@ class RowWriter {
         if (ledger.tap_seen()) set(Column::deferred_bytes, totals.deferred_bytes);
         set(Column::segment_bytes, totals.segment_bytes);
         set(Column::free_bytes, totals.segment_bytes > active ? totals.segment_bytes - active : 0);
+        for (const auto& [column, category] : kCategoryColumns)
+            set(column, totals.category_bytes[static_cast<size_t>(category)]);
     }
 
     // What the card should have free, by the answer before this event: an answer of its own is compared with
@@ -351,9 +358,7 @@ class RowWriter {
     Numbering<uint64_t> dimensions_;
     Numbering<uint16_t> threads_{0};
     Numbering<uint64_t> segments_{0};  // by birth ticket
-    std::map<uint16_t, std::vector<uint16_t>> open_phases_;
-    uint16_t phase_ = 0;
-    uint64_t announced_ = kNoTicket;  // birth of the object whose birth record is due
+    uint64_t announced_ = kNoTicket;   // birth of the object whose birth record is due
     uint64_t announced_at_ = kNoTicket;
     std::array<AnchorLog, kDeviceCapacity> anchors_;
     std::array<std::string, kCsvColumnCount> cells_;

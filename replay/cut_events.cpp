@@ -151,7 +151,9 @@ void CutWriter::write_event(const Event& event) {
                                   name(static_cast<CapSource>(event.code))));
             return;
         case Kind::step:
-            say_event(fmt::format("step {}{}", event.size_bytes, keys(event)));
+            say_event(fmt::format("step {}{}{}{}", event.size_bytes,
+                                  event.collection_off() ? " collection_off" : "",
+                                  event.implied() ? " implied" : "", keys(event)));
             return;
         case Kind::tap_free_requested:
         case Kind::tap_free_completed:

@@ -200,6 +200,7 @@ void CutWriter::write_head() {
     put("torch_version", header.torch_version);
     put("cudart_version", header.cudart_version);
     put("driver_version", header.driver_version);
+    put("python_version", header.python_version);
     put("steps", state_.step_count);
     const AllocatorConfig& config = header.config;
     if (config.expandable_segments) line += " expandable";
@@ -214,6 +215,12 @@ void CutWriter::write_head() {
     if (header.start_mode != StartMode::from_birth)
         line += fmt::format(" start_mode={}", name(header.start_mode));
     if (header.arm_state != ArmState::recording) line += fmt::format(" arm_state={}", name(header.arm_state));
+    if (header.stack_wish != StackWish::off) line += fmt::format(" stack_wish={}", name(header.stack_wish));
+    if (header.python_stacks != PythonStacks::none)
+        line += fmt::format(" python_stacks={}", name(header.python_stacks));
+    if (header.native_stacks != NativeStacks::none)
+        line += fmt::format(" native_stacks={}", name(header.native_stacks));
+    put("stack_depth", header.stack_depth_count);
     if (header.sampling != Sampling::unknown) line += fmt::format(" sampling={}", name(header.sampling));
     put("sample_period_ms", header.sample_period_ms);
     put("blind", header.counters.blind);

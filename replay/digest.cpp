@@ -21,6 +21,16 @@ std::string hexadecimal(std::span<const unsigned char> bytes) {
     return hex;
 }
 
+// `kind`, '-' and 16 digits of BLAKE2b-128 over the kind, a zero byte and the message.
+std::string keyed_token(std::string_view kind, std::string_view message, std::span<const uint8_t> key) {
+    constexpr size_t kShown_bytes = 8;
+    const std::string text = std::string(kind) + '\0' + std::string(message);
+    std::array<unsigned char, 16> hash = {};
+    crypto_generichash(hash.data(), hash.size(), reinterpret_cast<const unsigned char*>(text.data()),
+                       text.size(), key.data(), key.size());
+    return std::string(kind) + '-' + hexadecimal(std::span(hash).first(kShown_bytes));
+}
+
 }  // namespace
 
 std::string sha256_hex(std::string_view text) {
@@ -30,15 +40,21 @@ std::string sha256_hex(std::string_view text) {
 }
 
 std::string token(std::string_view kind, uint64_t local_id, const std::array<uint8_t, 16>& ring_id) {
-    constexpr size_t kShown_bytes = 8;
-    std::string message(kind);
-    message.push_back('\0');
+    std::string message;
     for (int shift = 0; shift < 64; shift += 8)
         message.push_back(static_cast<char>(local_id >> shift & 0xff));
-    std::array<unsigned char, 16> hash = {};
-    crypto_generichash(hash.data(), hash.size(), reinterpret_cast<const unsigned char*>(message.data()),
-                       message.size(), ring_id.data(), ring_id.size());
-    return std::string(kind) + '-' + hexadecimal(std::span(hash).first(kShown_bytes));
+    return keyed_token(kind, message, ring_id);
+}
+
+TokenKey token_key(std::string_view file_bytes) {
+    TokenKey key = {};
+    crypto_generichash(key.data(), key.size(), reinterpret_cast<const unsigned char*>(file_bytes.data()),
+                       file_bytes.size(), nullptr, 0);
+    return key;
+}
+
+std::string token(std::string_view kind, std::string_view text, const TokenKey& key) {
+    return keyed_token(kind, text, key);
 }
 
 }  // namespace memsnap

@@ -12,11 +12,12 @@
 //   birth                           site= step= phase=
 //   try_call, ok                    site= extra=          fail             try= code=
 //   free                            birth=                free_fail        birth= code=
-//   mem_info, device_sample         free= [allocated= reserved=] [code=]
+//   mem_info, device_sample         free= [allocated= reserved=] [code=] [boundary= age=]
 //   operation                       first_failed_bytes= first_failed= attempt_bytes= observed= failed_calls=
 //   code= process_sample                  others_bytes= others= neighbour                       pid= bytes=
 //   job= blind                           code= phase_begin, phase_end, mark    name= folded= family= [begin=]
-//   step                            name=                 note             dimension=
+//   step                            name= [collection=off] [implied=yes]
+//   note                            dimension=
 //   category                        category=             cap              limit= source=
 //   tap_*                           stream= pool= [free=] keyframe         slot=
 //   cupti_memory                    timestamp_ns= memory_kind= code=
@@ -83,6 +84,8 @@ void add_observation(Line& line, const Event& event) {
     add(line, " free={}", event.device_free_bytes());
     add_totals(line, event);
     if (event.code != 0) add(line, " code={}", event.code);
+    const bool bounded = event.kind == Kind::device_sample && event.boundary_before() != 0;
+    if (bounded) add(line, " boundary={} age={}", event.boundary_before() - 1, event.boundary_age_counter());
 }
 
 void add_operation(Line& line, const Event& event) {
@@ -94,9 +97,14 @@ void add_operation(Line& line, const Event& event) {
 }
 
 void add_phase(Line& line, const Event& event) {
-    add(line, " name={} folded={} family={}", event.exact_name(), event.folded_name(),
-        name(static_cast<BoundaryFamily>(event.code)));
+    add(line, " name={} folded={} family={}", event.exact_name(), event.folded_name(), name(event.family()));
     if (event.kind == Kind::phase_end) add_ticket(line, "begin", event.address);
+}
+
+void add_step(Line& line, const Event& event) {
+    add(line, " name={}", event.exact_name());
+    if (event.collection_off()) add(line, " collection=off");
+    if (event.implied()) add(line, " implied=yes");
 }
 
 void add_tap(Line& line, const Event& event) {
@@ -132,7 +140,7 @@ constexpr std::pair<Kind, AddFields> kFields[] = {
          add(line, " pid={} bytes={} job={}", event.address, event.link, event.of_this_job() ? 1 : 0);
      }},
     {Kind::blind, [](Line& line, const Event& event) { add(line, " code={}", event.code); }},
-    {Kind::step, [](Line& line, const Event& event) { add(line, " name={}", event.exact_name()); }},
+    {Kind::step, add_step},
     {Kind::note, [](Line& line, const Event& event) { add(line, " dimension={}", event.link); }},
     {Kind::category,
      [](Line& line, const Event& event) {
@@ -183,8 +191,8 @@ void add_event(Line& line, const Capture& capture, const Event& event) {
     } else {
         add(line, "{}", event.device);
     }
-    const bool has_address =
-        event.kind != Kind::operation && event.kind != Kind::neighbour && event.kind != Kind::phase_end;
+    const bool has_address = event.kind != Kind::operation && event.kind != Kind::neighbour &&
+                             event.kind != Kind::phase_end && event.kind != Kind::device_sample;
     add(line, " {} {:#x} {}", event.op == Op::none ? "-" : name(event.op), has_address ? event.address : 0,
         event.size_bytes);
     add_fields(line, event);
@@ -323,6 +331,9 @@ void dump_header(const Capture& capture, std::FILE* out, const Names& names) {
     field(out, "start_mode", name(header.start_mode));
     field(out, "arm_state", name(header.arm_state));
     field(out, "sidecar", header.has_sidecar ? "beside" : "none");
+    fmt::print(out, "stacks wish={} python={} native={} depth={}\n", name(header.stack_wish),
+               name(header.python_stacks), name(header.native_stacks), header.stack_depth_count);
+    field(out, "python_version", version_text(header.python_version));
     field(out, "sampling", name(header.sampling));
     field(out, "sample_period_ms", header.sample_period_ms);
     const AllocatorConfig& config = header.config;

@@ -59,6 +59,9 @@ struct Event {
     uint16_t other_process_count() const { return code; }
     // neighbour
     bool of_this_job() const { return code == 1; }
+    // device_sample: 1 + the ordinal of the last boundary closed before it (0: none), and counter ticks since
+    uint32_t boundary_before() const { return static_cast<uint32_t>(address); }
+    uint64_t boundary_age_counter() const { return (address >> 32) << 20; }
     // operation
     uint64_t first_failed_call_bytes() const { return address; }
     uint64_t last_attempt_bytes() const { return size_bytes; }
@@ -69,6 +72,11 @@ struct Event {
     // phase_begin, phase_end, mark
     uint32_t exact_name() const { return static_cast<uint32_t>(link >> 32); }
     uint32_t folded_name() const { return static_cast<uint32_t>(link); }
+    // phase_begin, phase_end
+    RangeFamily family() const { return static_cast<RangeFamily>(code); }
+    // step
+    bool collection_off() const { return (code & 1) != 0; }
+    bool implied() const { return (code & 2) != 0; }
     // birth, tap_*
     uint32_t birth_step() const { return static_cast<uint32_t>(extra); }
     uint16_t birth_phase() const { return extra16; }

@@ -232,7 +232,7 @@ class Gatherer {
             result.growth.retained += direct_bytes();
         result.growth.request_repeated = request_repeated(matched_, vantage_.window.events, event_);
         gathered_.evidence.growth = result.growth;
-        describe_scene(ledger_, event_, result.retained_by_site, gathered_.scene);
+        describe_scene(ledger_, event_, result, gathered_.scene);
     }
 
     uint64_t operation_begin() const {

@@ -11,22 +11,10 @@
 namespace memsnap {
 namespace {
 
-struct Survivors {
-    uint64_t bytes = 0;
-    std::vector<uint32_t> steps;  // distinct, ascending as far as needed
-};
-
 // j with b_j < ticket <= b_(j+1), boundaries counted from 1; 0: before the first.
 size_t step_of(const std::vector<MatchedPoint>& points, uint64_t ticket) {
     const auto after = std::ranges::lower_bound(points, ticket, {}, &MatchedPoint::ticket);
     return static_cast<size_t>(after - points.begin());
-}
-
-void note_step(Survivors& survivors, size_t step) {
-    const bool enough = survivors.steps.size() >= policy::kSurvivorStepsNeeded_count;
-    const auto value = static_cast<uint32_t>(step);
-    if (enough || std::ranges::find(survivors.steps, value) != survivors.steps.end()) return;
-    survivors.steps.push_back(value);
 }
 
 // Q_max: what was born after the first boundary, everything when there is none.
@@ -53,7 +41,7 @@ GrowthResult measure_growth(const Matched& matched, const Ledger& ledger, int de
         return result;
     }
     const size_t last_judged = matched.points.size() - 2;
-    std::unordered_map<SiteKey, Survivors, SiteKeyHash> by_site;
+    SurvivorTable survivors;
     ledger.for_each_block(device, [&](const Block& block) {
         const size_t step = step_of(matched.points, block.birth_ticket);
         if (step < 2 || step > last_judged) return;
@@ -61,15 +49,13 @@ GrowthResult measure_growth(const Matched& matched, const Ledger& ledger, int de
             growth.kept_since_failure += block.size_bytes;
             return;
         }
-        Survivors& survivors = by_site[site_key(block.site, block.size_bytes)];
-        survivors.bytes += block.size_bytes;
-        note_step(survivors, step);
+        survivors.add(block, step);
     });
+    result.survivors = survivors.sites(matched.points.size() - 3);
     if (growth.growing_pairs_count < policy::kGrowingPairsNeeded_count) return result;
-    for (const auto& [site, survivors] : by_site) {
-        if (survivors.steps.size() < policy::kSurvivorStepsNeeded_count) continue;
-        growth.retained += survivors.bytes;
-        result.retained_by_site.emplace(site, survivors.bytes);
+    for (const SurvivorSite& site : result.survivors) {
+        growth.retained += site.bytes;
+        result.retained_by_site.emplace(site.key, site.bytes);
     }
     return result;
 }

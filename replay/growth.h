@@ -12,27 +12,15 @@
 #include "boundary.h"
 #include "evidence.h"
 #include "ledger.h"
+#include "site_key.h"
+#include "survivors.h"
 
 namespace memsnap {
-
-// A birth site: a stack token, or where a block has none, its granted size.
-struct SiteKey {
-    uint64_t site = 0;
-    uint64_t granted_bytes = 0;  // 0 with a site
-    bool operator==(const SiteKey&) const = default;
-};
-struct SiteKeyHash {
-    size_t operator()(const SiteKey& key) const {
-        return key.site * 0x9E3779B97F4A7C15ULL ^ key.granted_bytes;
-    }
-};
-inline SiteKey site_key(uint64_t site, uint64_t granted_bytes) {
-    return {site, site == 0 ? granted_bytes : 0};
-}
 
 struct GrowthResult {
     Growth growth;
     std::unordered_map<SiteKey, uint64_t, SiteKeyHash> retained_by_site;
+    std::vector<SurvivorSite> survivors;  // by key, without what lives of the site in all
 };
 
 // kept_since_ticket: of the last caught failure whose scope has ended before this one; blocks born before it

@@ -85,13 +85,13 @@ std::optional<Rule> Ledger::change_state(const Event& event, Change& change) {
             step_count_ = static_cast<uint32_t>(event.size_bytes);
             return std::nullopt;
         case Kind::phase_begin:
+            ranges_.begin(event);
+            return std::nullopt;
         case Kind::phase_end:
-            take_phase(event);
+            change.collection_ended = ranges_.end(event);
             return std::nullopt;
         case Kind::category:
-            if (Block* const block = blocks_.find(event.address); block != nullptr) {
-                block->category = static_cast<Category>(event.code);
-            }
+            take_category(event);
             return std::nullopt;
         case Kind::tap_alloc:
             tap_alloc(event);
@@ -135,7 +135,7 @@ DriverObject Ledger::born_object(const Event& event) const {
     object.site = event.site();
     object.handle = event.op == Op::cuMemMap ? event.extra : 0;
     object.step = step_count_;
-    object.phase = open_phase(event.thread);
+    object.phase = phase_on(event.thread);
     object.library = event.library;
     object.object = object_of(event);
     object.op = event.op;
@@ -153,19 +153,21 @@ std::optional<Rule> Ledger::initial_block(const Event& event, Change& change) {
     return add_block(block, &change.born);
 }
 
-void Ledger::take_phase(const Event& event) {
-    auto& open = open_phases_[event.thread];
-    if (event.kind == Kind::phase_begin) {
-        open.push_back(static_cast<uint16_t>(event.folded_name()));
-    } else if (!open.empty()) {
-        open.pop_back();
-    }
+// Told of any address in the block. Another number, or none, tells nothing.
+void Ledger::take_category(const Event& event) {
+    const Block* const holder = block_at(event.address);
+    const bool told = event.code > static_cast<uint16_t>(Category::none) && event.code < kCategoryCount;
+    if (!told || holder == nullptr || holder->device != event.device) return;
+    Block* const block = blocks_.find(holder->address);
+    count_category(*block, false);
+    block->category = static_cast<Category>(event.code);
+    count_category(*block, true);
 }
 
-uint16_t Ledger::open_phase(uint16_t thread) const {
-    if (open_phases_.empty()) return 0;
-    const auto found = open_phases_.find(thread);
-    return found == open_phases_.end() || found->second.empty() ? uint16_t{0} : found->second.back();
+void Ledger::count_category(const Block& block, bool live) {
+    if (block.category == Category::none || block.device < 0) return;
+    totals_[static_cast<size_t>(block.device)].category_bytes[static_cast<size_t>(block.category)] +=
+        live ? block.size_bytes : uint64_t{0} - block.size_bytes;
 }
 
 void Ledger::account(const Segment& segment, bool live) {

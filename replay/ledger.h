@@ -16,6 +16,7 @@
 #include "address_table.h"
 #include "event.h"
 #include "measure.h"
+#include "ranges.h"
 #include "rules.h"
 #include "window.h"
 
@@ -32,7 +33,7 @@ struct Block {
     uint64_t requested_bytes = 0;  // 0: not known
     uint64_t stream = 0;           // meaningful with tap_known
     uint32_t step = 0;             // steps ended before the birth
-    uint16_t phase = 0;            // folded name of the innermost open phase at the birth, 0: none
+    uint16_t phase = 0;            // folded name of the phase of the birth, 0: none
     uint16_t pool = 0;             // meaningful with tap_known
     uint16_t thread = 0;           // meaningful for births in the window
     Category category = Category::none;
@@ -128,8 +129,9 @@ struct PhysicalMemory {
 
 struct DeviceTotals {
     uint64_t block_count = 0;
-    uint64_t allocated_bytes = 0;  // sum of live blocks
-    uint64_t segment_bytes = 0;    // sum of settled segments
+    uint64_t allocated_bytes = 0;                              // sum of live blocks
+    std::array<uint64_t, kCategoryCount> category_bytes = {};  // of them, by what they were told to be
+    uint64_t segment_bytes = 0;                                // sum of settled segments
     uint64_t candidate_bytes = 0;
     uint64_t direct_bytes = 0;
     uint64_t deferred_bytes = 0;  // meaningful with Ledger::tap_seen
@@ -190,6 +192,8 @@ struct Change {
     const Block* born = nullptr;  // in the ledger
     std::optional<Block> freed;   // as it was
     bool deferred = false;        // freed, but the allocator waits for it
+    bool collected = false;       // freed in a pass of Python's cyclic garbage collection
+    bool collection_ended = false;
     const DriverObject* object =
         nullptr;  // that was freed, or lives on after a refusal; until the next event
 };
@@ -209,8 +213,15 @@ class Ledger {
     std::vector<int> devices() const;  // that have blocks, segments or reports, ascending
     bool tap_seen() const { return tap_seen_; }
     uint32_t step_count() const { return step_count_; }
+    // That a birth on the thread has; folded name, 0: none.
+    uint16_t phase_on(uint16_t thread) const { return ranges_.phase_on(thread); }
 
     const Block* find_block(uint64_t address) const { return blocks_.find(address); }
+    // That holds the address.
+    const Block* block_at(uint64_t address) const {
+        const Block* const block = blocks_.at_or_before(address);
+        return block != nullptr && address < block->end() ? block : nullptr;
+    }
     const Segment* segment_of(uint64_t address) const;
     // In address order. f(const Block&), f(const Segment&).
     template <class F>
@@ -248,6 +259,8 @@ class Ledger {
     BesideBytes beside(int device) const;
     uint64_t block_count() const { return blocks_.size(); }
     uint64_t object_count() const { return objects_.size(); }
+    // What a copy of it costs.
+    uint64_t entry_count() const { return block_count() + object_count() + ranges_.begun_count(); }
 
   private:
     // Told by the torch tap about a block that is about to be reported.
@@ -310,8 +323,8 @@ class Ledger {
     std::optional<Rule> initial_block(const Event& event, Change& change);
     void account(const Segment& segment, bool live);
     void set_state(Segment& segment, SegmentState state);
-    void take_phase(const Event& event);
-    uint16_t open_phase(uint16_t thread) const;
+    void take_category(const Event& event);
+    void count_category(const Block& block, bool live);
 
     AddressTable<Block> blocks_;
     AddressTable<Segment> segments_;
@@ -321,8 +334,8 @@ class Ledger {
     std::vector<DeferredBlock> deferred_;
     std::array<DeviceTotals, kDeviceCapacity> totals_ = {};
     std::array<DeviceState, kDeviceCapacity> states_ = {};
-    std::map<uint16_t, LastCall> last_calls_;                // by thread
-    std::map<uint16_t, std::vector<uint16_t>> open_phases_;  // by thread; folded names, innermost last
+    std::map<uint16_t, LastCall> last_calls_;  // by thread
+    Ranges ranges_;
     std::optional<Rule> begin_problem_;
     uint64_t birth_announced_at_ = kNoTicket;
     uint32_t step_count_ = 0;

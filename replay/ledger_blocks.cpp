@@ -32,7 +32,7 @@ std::optional<Rule> Ledger::block_alloc(const Event& event, Change& change) {
     block.birth_ticket = event.ticket;
     block.site = event.site();
     block.step = step_count_;
-    block.phase = open_phase(event.thread);
+    block.phase = phase_on(event.thread);
     block.thread = event.thread;
     block.device = event.device;
     block.birth_known = true;
@@ -90,6 +90,7 @@ Block Ledger::remove_block(const AddressTable<Block>::Place& where) {
         DeviceTotals& totals = totals_[static_cast<size_t>(removed.device)];
         totals.allocated_bytes -= removed.size_bytes;
         --totals.block_count;
+        count_category(removed, false);
     }
     return removed;
 }
@@ -108,7 +109,10 @@ std::optional<Rule> Ledger::block_free(const Event& event, Change& change) {
                (birth != kNoTicket && birth != block->birth_ticket)) {
         broken = Rule::free_mismatch;
     }
-    if (block != nullptr) change.freed = remove_block(where);
+    if (block != nullptr) {
+        change.freed = remove_block(where);
+        change.collected = ranges_.in_collection(event.thread);
+    }
     if (event.device >= 0 && change.freed) {
         DeviceState& state = states_[static_cast<size_t>(event.device)];
         if (state.tap_requested_address == event.address && state.tap_completed_address != event.address) {

@@ -35,6 +35,7 @@ constexpr std::string_view kFailureSeen[] = {"window", "keyframe", "none"};
 constexpr std::string_view kBackends[] = {"native", "async"};
 constexpr std::string_view kPhaseWords[] = {"warmup",     "forward",    "backward",   "optimizer",
                                             "checkpoint", "evaluation", "generation", "data"};
+constexpr std::string_view kTokenScopes[] = {"ring", "key"};
 constexpr std::string_view kPointColumns[] = {"ticket", "active_bytes", "reserved_bytes",
                                               "device_free_bytes"};
 constexpr std::string_view kExtentColumns[] = {"segment", "offset_bytes",  "size_bytes", "class",     "kind",
@@ -48,7 +49,10 @@ constexpr std::string_view kStartModes[] = {MEMSNAP_START_MODES(MEMSNAP_WORD)};
 constexpr std::string_view kArmStates[] = {MEMSNAP_ARM_STATES(MEMSNAP_WORD)};
 constexpr std::string_view kSamplings[] = {MEMSNAP_SAMPLINGS(MEMSNAP_WORD)};
 constexpr std::string_view kBlinds[] = {MEMSNAP_BLINDS(MEMSNAP_WORD)};
-constexpr std::string_view kFamilies[] = {MEMSNAP_FAMILIES(MEMSNAP_WORD)};
+constexpr std::string_view kStackWishes[] = {MEMSNAP_STACK_WISHES(MEMSNAP_WORD)};
+constexpr std::string_view kPythonStacks[] = {MEMSNAP_PYTHON_STACKS(MEMSNAP_WORD)};
+constexpr std::string_view kNativeStacks[] = {MEMSNAP_NATIVE_STACKS(MEMSNAP_WORD)};
+constexpr std::string_view kFamilies[] = {MEMSNAP_BOUNDARY_FAMILIES(MEMSNAP_WORD)};
 constexpr std::string_view kRoles[] = {MEMSNAP_LIBRARY_ROLES(MEMSNAP_WORD)};
 constexpr std::string_view kOperations[] = {MEMSNAP_OPS(MEMSNAP_WORD)};
 constexpr std::string_view kRules[] = {MEMSNAP_RULES(MEMSNAP_WORD)};
@@ -69,6 +73,16 @@ Words uncertainties() {
         std::vector<std::string_view> list;
         for (size_t i = 0; i < kUncertaintyCount; ++i)
             list.push_back(name(static_cast<Uncertainty>(i)));
+        return list;
+    }();
+    return names;
+}
+
+Words categories() {
+    static const std::vector<std::string_view> names = [] {
+        std::vector<std::string_view> list;
+        for (size_t i = 0; i < kCategoryCount; ++i)
+            list.push_back(use_name(static_cast<Category>(i)));
         return list;
     }();
     return names;
@@ -115,6 +129,9 @@ std::string_view name(SizeClass size_class) {
 }
 std::string_view name(Compatibility compatibility) {
     return pick(kCompatibilities, compatibility);
+}
+std::string_view use_name(Category category) {
+    return category == Category::none ? "unknown" : name(category);
 }
 std::string_view name(SegmentKind kind) {
     return pick(kSegmentKinds, kind);
@@ -188,6 +205,16 @@ Words words(Vocabulary vocabulary) {
             return shape_names();
         case Vocabulary::sampling:
             return kSamplings;
+        case Vocabulary::stack_wish:
+            return kStackWishes;
+        case Vocabulary::python_stacks:
+            return kPythonStacks;
+        case Vocabulary::native_stacks:
+            return kNativeStacks;
+        case Vocabulary::token_scope:
+            return kTokenScopes;
+        case Vocabulary::category:
+            return categories();
         case Vocabulary::blind:
             return Words(kBlinds).subspan(1);  // `none` is no reason
         case Vocabulary::balance_instant:

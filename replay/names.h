@@ -11,6 +11,7 @@
 #include "evidence.h"
 #include "extent.h"
 #include "incident.h"
+#include "vocabulary.h"
 
 namespace memsnap {
 
@@ -24,6 +25,7 @@ std::string_view name(SegmentKind kind);
 std::string_view name(NearMiss::Kind kind);
 std::string_view name(BalanceInstant instant);
 std::string_view name(BalanceSource source);
+std::string_view use_name(Category category);  // none: unknown
 
 inline constexpr std::string_view kReceiptSchema = "memsnap.receipt.v1";
 // What stands for the compatibility of an extent that is live or deferred.
@@ -57,6 +59,11 @@ enum class Vocabulary : uint8_t {
     library_role,
     shape,
     sampling,
+    stack_wish,
+    python_stacks,
+    native_stacks,
+    token_scope,
+    category,
     blind,
     balance_instant,
     balance_source,

@@ -206,6 +206,12 @@ void Reader::take_header() {
     out.boundary_stride = wire_.boundary_stride;
     out.sampling = known(static_cast<uint32_t>(wire_.sampling), Sampling::nvml_failed, Sampling::unknown);
     out.sample_period_ms = wire_.sample_period_ms;
+    const auto stack_byte = [&](int at) { return static_cast<uint8_t>(wire_.stacks >> (8 * at)); };
+    out.stack_wish = known(stack_byte(0), StackWish::both, StackWish::off);
+    out.python_stacks = known(stack_byte(1), PythonStacks::threaded, PythonStacks::none);
+    out.native_stacks = known(stack_byte(2), NativeStacks::missing, NativeStacks::none);
+    out.stack_depth_count = stack_byte(3);
+    out.python_version = wire_.python_version;
 }
 
 }  // namespace memsnap

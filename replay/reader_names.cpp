@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One copy of the sidecar, taken apart entry by entry.
+// One pass over the sidecar, entry by entry: texts are copied, of the rest it is noted where it lies.
 #include "reader_names.h"
 
 #include <algorithm>
+#include <memory>
 #include <vector>
 
 #include "../interpose/wire_names.h"
@@ -13,7 +14,16 @@ namespace memsnap {
 
 namespace {
 
-constexpr uint64_t kSidecar_bytes_most = uint64_t{64} << 20;  // of names that anybody would look at
+// What a recorder may be told to write, and what of it is kept in memory.
+constexpr uint64_t kSidecar_bytes_most = uint64_t{1} << 30;
+constexpr uint64_t kTexts_bytes_most = uint64_t{64} << 20;
+constexpr size_t kTexts_count_most = size_t{1} << 16;  // of one kind: their numbers have 16 bits
+constexpr size_t kStacks_count_most = size_t{1} << 24;
+constexpr size_t kCodes_count_most = size_t{1} << 24;
+constexpr size_t kObjects_count_most = size_t{1} << 16;
+
+constexpr uint64_t kEntry_bytes_most = sizeof(wire::NameEntry) + UINT16_MAX;  // without what fills it up
+constexpr uint64_t kRead_bytes = uint64_t{1} << 20;
 
 // Empty: it belongs to the ring.
 std::string wrong_header(const wire::NamesHeader& header, const Capture& capture, uint64_t size_bytes) {
@@ -25,54 +35,167 @@ std::string wrong_header(const wire::NamesHeader& header, const Capture& capture
     return {};
 }
 
-// Entries up to the first that was not finished. False: one of them is damaged.
-bool take_entries(std::span<const std::byte> bytes, Names& names) {
-    uint64_t at = sizeof(wire::NamesHeader);
-    while (bytes.size() - at >= sizeof(wire::NameEntry)) {
-        const auto entry = load<wire::NameEntry>(bytes, at);
-        if (entry.entry_bytes == 0) return true;
-        const uint64_t needed_bytes = sizeof entry + uint64_t{entry.text_bytes};
-        if (entry.entry_bytes % 8 != 0 || entry.entry_bytes < needed_bytes ||
-            entry.entry_bytes > bytes.size() - at)
-            return false;
-        if (entry.kind == wire::NameKind::library) {
-            const auto* const text = reinterpret_cast<const char*>(bytes.data() + at + sizeof entry);
-            const std::string_view whole(text, entry.text_bytes);
-            // Without a folder, whoever wrote it.
-            names.libraries.try_emplace(entry.id, whole.substr(whole.rfind('/') + 1));
-        }
-        at += entry.entry_bytes;
-    }
-    return true;
+const std::string* found_text(const std::map<uint64_t, std::string>& texts, uint64_t id) {
+    const auto found = texts.find(id);
+    return found == texts.end() || found->second.empty() ? nullptr : &found->second;
 }
 
+}  // namespace
+
+// Entries up to the first that was not finished.
+class SidecarWalk {
+  public:
+    SidecarWalk(std::shared_ptr<const RingFile> file, Names& names) : names_(names) {
+        names_.sites.file_ = std::move(file);
+    }
+
+    // Empty, or why there is no sidecar.
+    std::string run(uint64_t used_bytes) {
+        uint64_t at = sizeof(wire::NamesHeader);
+        while (problem_.empty() && used_bytes - at >= sizeof(wire::NameEntry)) {
+            const auto bytes = bytes_at(at, used_bytes);
+            if (bytes.empty()) return "cannot be read";
+            const auto entry = load<wire::NameEntry>(bytes, 0);
+            if (entry.entry_bytes == 0) break;
+            const uint64_t needed_bytes = sizeof entry + uint64_t{entry.payload_bytes};
+            if (entry.entry_bytes % 8 != 0 || entry.entry_bytes < needed_bytes ||
+                entry.entry_bytes > used_bytes - at)
+                return "is damaged";
+            take(entry, bytes.subspan(sizeof entry, entry.payload_bytes), at);
+            at += entry.entry_bytes;
+        }
+        const auto by_id = [](auto& places) {
+            std::ranges::stable_sort(places, {}, &SiteRecords::Place::id);
+        };
+        by_id(names_.sites.stacks_);
+        by_id(names_.sites.codes_);
+        return problem_;
+    }
+
+  private:
+    // The entry there with its payload, as far as the sidecar goes. Empty: the system refuses.
+    std::span<const std::byte> bytes_at(uint64_t at, uint64_t used_bytes) {
+        const uint64_t wanted_bytes = std::min(kEntry_bytes_most, used_bytes - at);
+        if (at < read_from_ || at + wanted_bytes > read_from_ + read_.size()) {
+            read_from_ = at;
+            read_.resize(std::min(kRead_bytes, used_bytes - at));
+            if (!names_.sites.file_->read(at, read_)) return {};
+        }
+        return std::span(read_).subspan(at - read_from_, wanted_bytes);
+    }
+
+    void take(const wire::NameEntry& entry, std::span<const std::byte> payload, uint64_t at) {
+        switch (entry.kind) {
+            case wire::NameKind::library:
+                return take_text(names_.libraries, entry.id, payload, true);
+            case wire::NameKind::name:
+                if (entry.id != 0 && entry.id <= UINT16_MAX)
+                    take_text(names_.texts, entry.id, payload, false);
+                return;
+            case wire::NameKind::code:
+                return take_code(entry.id, payload, at);
+            case wire::NameKind::stack:
+                return take_stack(entry.id, payload, at);
+            case wire::NameKind::object:
+                return take_object(payload, at);
+            case wire::NameKind::none:
+                break;
+        }
+    }
+
+    void take_text(std::map<uint64_t, std::string>& texts, uint64_t id, std::span<const std::byte> payload,
+                   bool without_folder) {
+        std::string_view text(reinterpret_cast<const char*>(payload.data()), payload.size());
+        if (without_folder) text.remove_prefix(text.rfind('/') + 1);  // whoever wrote it
+        text_bytes_ += text.size();
+        if (text_bytes_ > kTexts_bytes_most || texts.size() > kTexts_count_most)
+            problem_ = "is too large";
+        else
+            texts.try_emplace(id, text);
+    }
+
+    void take_place(std::vector<SiteRecords::Place>& places, size_t count_most, uint64_t id, uint64_t at) {
+        if (places.size() == count_most)
+            problem_ = "is too large";
+        else
+            places.push_back({id, at});
+    }
+
+    void take_code(uint64_t id, std::span<const std::byte> payload, uint64_t at) {
+        if (payload.size() < sizeof(wire::CodeEntry)) return damaged();
+        const auto code = load<wire::CodeEntry>(payload, 0);
+        const uint64_t needed_bytes =
+            uint64_t{code.file_name_bytes} + code.name_bytes + code.line_table_bytes;
+        if (payload.size() - sizeof code < needed_bytes) return damaged();
+        take_place(names_.sites.codes_, kCodes_count_most, id, at);
+    }
+
+    void take_stack(uint64_t token, std::span<const std::byte> payload, uint64_t at) {
+        if (payload.size() < sizeof(wire::StackEntry)) return damaged();
+        const auto stack = load<wire::StackEntry>(payload, 0);
+        const uint64_t needed_bytes = (uint64_t{stack.python_count} + stack.native_count) * sizeof(uint64_t);
+        if (payload.size() - sizeof stack < needed_bytes) return damaged();
+        take_place(names_.sites.stacks_, kStacks_count_most, token, at);
+    }
+
+    void take_object(std::span<const std::byte> payload, uint64_t at) {
+        if (payload.size() < sizeof(wire::ObjectEntry)) return damaged();
+        const auto object = load<wire::ObjectEntry>(payload, 0);
+        const uint64_t needed_bytes = uint64_t{object.build_id_bytes} + object.path_bytes;
+        if (payload.size() - sizeof object < needed_bytes || object.begin > object.end) return damaged();
+        auto& objects = names_.sites.objects_;
+        if (objects.size() == kObjects_count_most) {
+            problem_ = "is too large";
+            return;
+        }
+        objects.push_back(
+            {object.begin, object.end, object.bias, names_.sites.generation_at(at, object.generation), at});
+    }
+
+    void damaged() { problem_ = "is damaged"; }
+
+    Names& names_;
+    std::vector<std::byte> read_;
+    uint64_t read_from_ = 0;
+    uint64_t text_bytes_ = 0;
+    std::string problem_;
+};
+
+namespace {
+
 std::string read_into(const Capture& capture, Names& names) {
-    const auto file = RingFile::open(capture.path + kNamesSuffix);
-    if (!file) return "cannot be read";
+    auto opened = RingFile::open(capture.path + kNamesSuffix);
+    if (!opened) return "cannot be read";
+    const auto file = std::make_shared<const RingFile>(std::move(*opened));
     const uint64_t size_bytes = file->size_bytes();
     if (size_bytes < sizeof(wire::NamesHeader)) return "is truncated";
-    if (size_bytes > kSidecar_bytes_most) return "is too large";
-    std::vector<std::byte> bytes(size_bytes);
-    if (!file->read(0, bytes)) return "cannot be read";
-    const auto header = load<wire::NamesHeader>(bytes, 0);
+    wire::NamesHeader header = {};
+    if (!file->read(0, std::as_writable_bytes(std::span(&header, 1)))) return "cannot be read";
     if (std::string wrong = wrong_header(header, capture, size_bytes); !wrong.empty()) return wrong;
+    if (header.file_bytes > kSidecar_bytes_most) return "is too large";
     const uint64_t used_bytes = std::clamp<uint64_t>(header.used_bytes, sizeof header, header.file_bytes);
-    return take_entries(std::span(bytes).first(used_bytes), names) ? "" : "is damaged";
+    return SidecarWalk(file, names).run(used_bytes);
 }
 
 }  // namespace
 
 const std::string* Names::of_library(const Capture& capture, uint16_t library) const {
-    if (library >= capture.libraries.size()) return nullptr;
-    const auto found = libraries.find(capture.libraries[library].name);
-    return found == libraries.end() || found->second.empty() ? nullptr : &found->second;
+    return library >= capture.libraries.size() ? nullptr
+                                               : found_text(libraries, capture.libraries[library].name);
+}
+
+const std::string* Names::text(uint64_t name) const {
+    return found_text(texts, name);
 }
 
 Names read_names(const Capture& capture) {
     Names names;
     if (!capture.header.has_sidecar) return names;
-    names.problem = read_into(capture, names);
-    if (!names.problem.empty()) names.libraries.clear();
+    std::string problem = read_into(capture, names);
+    if (!problem.empty()) {
+        names = {};
+        names.problem = std::move(problem);
+    }
     return names;
 }
 

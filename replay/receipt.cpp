@@ -13,7 +13,7 @@
 
 namespace memsnap {
 
-Result<std::string> write_receipt(const Capture& capture, const Analysis& analysis) {
+Result<std::string> write_receipt(const Capture& capture, const Analysis& analysis, const Naming& naming) {
     const Dictionary dictionary(analysis);
     const Words removed = words(Vocabulary::removed_field);
     Json evidence = evidence_json(capture, analysis, dictionary);
@@ -21,11 +21,13 @@ Result<std::string> write_receipt(const Capture& capture, const Analysis& analys
     Json::Object receipt{{"schema", kReceiptSchema},
                          {"capture", capture_json(capture, analysis)},
                          {"environment", environment_json(capture.header, analysis, dictionary)},
-                         {"dictionary", dictionary.json(capture.header.ring_id)},
+                         {"dictionary", dictionary.json(capture, naming)},
                          {"evidence", std::move(evidence)},
                          {"verdict", verdict_json(analysis)},
                          {"removed_fields", Json::Array(removed.begin(), removed.end())}};
     const std::string receipt_digest = sha256_hex(Json(receipt).text());
+    if (naming.with_names && naming.sites != nullptr)
+        receipt["names"] = dictionary.names_json(capture, naming);
     receipt["times"] = times_json(capture, analysis);
     receipt["digest"] =
         Json::Object{{"algorithm", "sha256"}, {"evidence", evidence_digest}, {"receipt", receipt_digest}};

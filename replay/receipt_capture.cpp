@@ -46,6 +46,13 @@ Json::Object blind_json(const ReplayOutcome& outcome) {
     return counts;
 }
 
+Json::Object stacks_json(const HeaderFacts& header) {
+    return {{"wish", name(header.stack_wish)},
+            {"python", name(header.python_stacks)},
+            {"native", name(header.native_stacks)},
+            {"depth_count", uint32_t{header.stack_depth_count}}};
+}
+
 // Of the first and of the last event of the window.
 struct Ends {
     std::optional<uint64_t> first_counter;
@@ -86,6 +93,10 @@ Json::Object capture_json(const Capture& capture, const Analysis& analysis) {
                         {"table_full_count", counters.table_full},
                         {"unknown_free_count", counters.unknown_frees},
                         {"samples_failed_count", counters.samples_failed},
+                        {"names_dropped_count", counters.names_dropped},
+                        {"boundaries_dropped_count", counters.boundaries_dropped},
+                        {"no_stack_count", counters.no_stack},
+                        {"stacks", stacks_json(header)},
                         {"sampling", name(header.sampling)},
                         {"blind", blind_json(analysis.replay)},
                         {"boundary_stride", header.boundary_stride},
@@ -120,6 +131,7 @@ Json::Object environment_json(const HeaderFacts& header, const Analysis& analysi
             Json::Object{{"dimension", dictionary.dimension(note.dimension)}, {"value", Wide{note.value}}});
     }
     return {{"torch_version", version(header.torch_version)},
+            {"python_version", version(header.python_version)},
             {"cuda_runtime_version", cuda_version(header.cudart_version)},
             {"cuda_driver_version", cuda_version(header.driver_version)},
             {"recorder_version", version(header.recorder_version)},

@@ -90,6 +90,7 @@ class ShapeCheck {
             case Type::version:
             case Type::digest:
             case Type::inequality:
+            case Type::text:
                 return check_text(value, shape);
         }
     }
@@ -169,6 +170,9 @@ class ShapeCheck {
                 break;
             case Type::inequality:
                 fits = true;  // its numbers are those of other members: receipt_rules.cpp
+                break;
+            case Type::text:
+                fits = true;
                 break;
             case Type::object:
             case Type::keyed:

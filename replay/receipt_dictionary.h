@@ -1,18 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What stands for the names of a recording: ordinals in the evidence, tokens beside it. The rule: ordinals
-// count from 1 by first appearance, 0 is none; a token is keyed with the recording's random id.
+// count from 1 by first appearance, 0 is none; a token is keyed with the recording's random id, or of a text
+// with the user's own key; a text itself is in the list of names alone.
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
 #include "analysis.h"
 #include "capture.h"
+#include "digest.h"
 #include "json.h"
+#include "site_names.h"
 
 namespace memsnap {
+
+// What is known of names, and what may be made of it.
+struct Naming {
+    SiteNames* sites = nullptr;   // nullptr: no names
+    std::optional<TokenKey> key;  // tokens of texts, equal in all recordings
+    bool with_names = false;      // the texts themselves
+};
 
 class Dictionary {
   public:
@@ -27,10 +39,17 @@ class Dictionary {
     uint64_t phase_count() const { return phases_.size(); }
     uint64_t dimension_count() const { return dimensions_.size(); }
 
-    Json::Object json(const std::array<uint8_t, 16>& ring_id) const;
+    Json::Object json(const Capture& capture, const Naming& naming) const;
+    // The texts of the ordinals in it, as far as they are known. Needs naming.sites.
+    Json::Object names_json(const Capture& capture, const Naming& naming) const;
 
   private:
+    std::map<uint64_t, uint64_t> stacks() const;  // stack tokens by ordinal
     void take_scene(const Scene& scene);
+    void take_peak(const PeakSites& peak);
+    void take_trail(const Trail& trail);
+    void take_site(const SiteKey& key);
+    void take_phase(uint16_t folded_name);
     void take_libraries(const std::vector<ForeignBytes>& libraries);
 
     std::unordered_map<SiteKey, uint64_t, SiteKeyHash> sites_;

@@ -6,6 +6,7 @@
 #include "names.h"
 #include "receipt_holders.h"
 #include "receipt_scene.h"
+#include "receipt_trail.h"
 
 namespace memsnap {
 namespace {
@@ -153,9 +154,14 @@ void add_incident(const Capture& capture, const Incident& incident, const Dictio
     provenance["failure.request_bytes"] = name(incident.evidence.request.provenance);
     provenance["failure.segment_request_bytes"] = name(incident.evidence.segment_request.provenance);
     evidence["provenance"] = std::move(provenance);
-    evidence["growth"] = growth_json(incident);
+    evidence["growth"] = growth_json(incident, dictionary);
     evidence["extents"] = extents_json(incident.scene);
     evidence["sites"] = sites_json(incident.scene, dictionary);
+    evidence["categories"] = categories_json(incident.scene);
+    evidence["recent"] = recent_json(incident.trail, dictionary);
+    evidence["site_growth"] = site_growth_json(incident.trail, dictionary);
+    evidence["collections"] = collections_json(incident.trail, dictionary);
+    evidence["dimension_effects"] = dimension_effects_json(incident.trail, dictionary);
     evidence["libraries"] = libraries_json(capture, incident.scene, dictionary);
     evidence["peak"] = peak_json(incident.history.peak);
     evidence["lifetimes"] = lifetimes_json(incident.history.lifetimes);
@@ -174,6 +180,12 @@ Json::Object evidence_json(const Capture& capture, const Analysis& analysis, con
                           {"growth", {}},
                           {"extents", {}},
                           {"sites", {}},
+                          {"categories", {}},
+                          {"peak_sites", peak_sites_json(analysis.peak_sites, dictionary)},
+                          {"recent", {}},
+                          {"site_growth", {}},
+                          {"collections", {}},
+                          {"dimension_effects", {}},
                           {"libraries", {}},
                           {"peak", {}},
                           {"lifetimes", {}},

@@ -11,6 +11,7 @@
 #include "receipt_balance.h"
 #include "receipt_inequality.h"
 #include "receipt_shape.h"
+#include "receipt_trail_rules.h"
 
 namespace memsnap {
 namespace {
@@ -71,7 +72,6 @@ class Rules {
         if (problem_.empty()) check_tickets();
         if (problem_.empty()) check_libraries();
         if (problem_.empty() && incident_) {
-            check_sites();
             check_extents();
             check_growth();
             check_statuses();
@@ -86,11 +86,14 @@ class Rules {
     }
 
     void check_presence() {
-        for (const char* name : {"ledgers", "outside", "growth", "extents", "sites", "libraries", "peak",
-                                 "lifetimes", "reconciliation"}) {
+        for (const char* name :
+             {"ledgers", "outside", "growth", "extents", "sites", "libraries", "peak", "lifetimes",
+              "reconciliation", "categories", "recent", "collections", "dimension_effects"}) {
             need(evidence_[name].IsNull() != incident_, std::string("evidence.") + name,
                  "stands beside a failure and nowhere else");
         }
+        need(incident_ || evidence_["site_growth"].IsNull(), "evidence.site_growth",
+             "stands beside a failure and nowhere else");
         need(evidence_["shapes"].IsNull() == incident_, "evidence.shapes", "stands without a failure only");
         const auto provenance = evidence_["provenance"].MemberCount();
         need(provenance == (incident_ ? provenance_count() : 0), "evidence.provenance",
@@ -130,8 +133,6 @@ class Rules {
         const JsonValue& noted = receipt_["environment"]["dimensions"];
         need(counts_up(noted, "dimension") && noted.Size() == dictionary_["dimensions"].Size(),
              "environment.dimensions", "are those of the dictionary");
-        const bool named = !dictionary_["sites"].Empty() || !dictionary_["phases"].Empty();
-        need(incident_ || !named, "dictionary", "names what the evidence uses");
         if (incident_) return;
         const auto failures = evidence_["failures"].GetArray();
         const bool unplaced =
@@ -194,26 +195,6 @@ class Rules {
         need(number(reconciliation["observation_count"]) < end &&
                  number(reconciliation["mismatch_count"]) <= number(reconciliation["observation_count"]),
              "evidence.reconciliation", "does not fit the recording");
-    }
-
-    void check_sites() {
-        const JsonValue& sites = evidence_["sites"];
-        std::vector<Wide> ordinals, with_stack;
-        for (const JsonValue& site : sites.GetArray()) {
-            ordinals.push_back(number(site["site"]));
-            if (site["has_stack"].GetBool()) with_stack.push_back(ordinals.back());
-            need(number(site["phase"]) <= size(dictionary_["phases"]), "evidence.sites[].phase",
-                 "is not in the dictionary");
-        }
-        std::ranges::sort(ordinals);
-        std::ranges::sort(with_stack);
-        Wide expected = 0;
-        for (const Wide ordinal : ordinals)
-            need(ordinal == ++expected, "evidence.sites[].site", "ordinals count from 1");
-        std::vector<Wide> named;
-        for (const JsonValue& site : dictionary_["sites"].GetArray())
-            named.push_back(number(site["site"]));
-        need(named == with_stack, "dictionary.sites", "are the sites with a stack, by ordinal");
     }
 
     // The unnamed one comes first; a list goes on counting where the lists before it ended.
@@ -342,6 +323,7 @@ class Rules {
 
 std::string broken_receipt_rule(const JsonValue& receipt) {
     std::string problem = Rules(receipt).run();
+    if (problem.empty()) problem = broken_trail_rule(receipt);
     return problem.empty() ? broken_balance_rule(receipt) : problem;
 }
 

@@ -57,9 +57,27 @@ Json points_json(const std::vector<MatchedPoint>& points) {
     return table(Vocabulary::point_column, std::move(rows));
 }
 
+Json survivors_json(const Scene& scene, const Dictionary& dictionary) {
+    Json::Array survivors;
+    for (const SurvivorSite& site : scene.survivors) {
+        survivors.push_back(Json::Object{{"site", dictionary.site(site.key)},
+                                         {"bytes", site.bytes},
+                                         {"block_count", site.block_count},
+                                         {"step_count", site.step_count},
+                                         {"clean_step_count", site.clean_step_count},
+                                         {"bytes_per_step", site.bytes_per_step()},
+                                         {"oldest_ticket", site.oldest_ticket},
+                                         {"oldest_step", site.oldest_step},
+                                         {"least_block_bytes", site.least_block_bytes},
+                                         {"greatest_block_bytes", site.greatest_block_bytes},
+                                         {"live_bytes", site.live_bytes}});
+    }
+    return survivors;
+}
+
 }  // namespace
 
-Json growth_json(const Incident& incident) {
+Json growth_json(const Incident& incident, const Dictionary& dictionary) {
     const Growth& growth = incident.evidence.growth;
     const bool certain = growth.basis == GrowthBasis::marked || growth.basis == GrowthBasis::certified;
     return Json::Object{{"basis", name(growth.basis)},
@@ -70,7 +88,8 @@ Json growth_json(const Incident& incident) {
                         {"retained_is_bound", !certain},
                         {"kept_since_failure_bytes", growth.kept_since_failure},
                         {"request_repeated", growth.request_repeated},
-                        {"points", points_json(incident.boundaries.points)}};
+                        {"points", points_json(incident.boundaries.points)},
+                        {"survivors", survivors_json(incident.scene, dictionary)}};
 }
 
 Json extents_json(const Scene& scene) {
@@ -102,9 +121,20 @@ Json sites_json(const Scene& scene, const Dictionary& dictionary) {
                                      {"retained_bytes", share.retained_bytes},
                                      {"first_step", share.first_step},
                                      {"last_step", share.last_step},
-                                     {"phase", dictionary.phase(share.phase)}});
+                                     {"phase", dictionary.phase(share.phase)},
+                                     {"category", use_name(share.category)}});
     }
     return sites;
+}
+
+Json categories_json(const Scene& scene) {
+    Json::Array categories;
+    for (const CategoryShare& share : scene.categories) {
+        categories.push_back(Json::Object{{"category", use_name(share.category)},
+                                          {"bytes", share.bytes},
+                                          {"block_count", share.block_count}});
+    }
+    return categories;
 }
 
 Json libraries_json(const Capture& capture, const Scene& scene, const Dictionary& dictionary) {

@@ -10,9 +10,10 @@
 
 namespace memsnap {
 
-Json growth_json(const Incident& incident);
+Json growth_json(const Incident& incident, const Dictionary& dictionary);
 Json extents_json(const Scene& scene);
 Json sites_json(const Scene& scene, const Dictionary& dictionary);
+Json categories_json(const Scene& scene);
 Json libraries_json(const Capture& capture, const Scene& scene, const Dictionary& dictionary);
 Json peak_json(const Peak& peak);
 Json lifetimes_json(const Lifetimes& lifetimes);

@@ -27,6 +27,7 @@ struct ReceiptShape {
         version,     // numbers and points
         digest,      // 64 hexadecimal digits
         inequality,  // receipt_inequality.h
+        text,        // of any content: names, where they were asked for
     };
     Type type = Type::boolean;
     bool nullable = false;

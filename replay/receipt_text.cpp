@@ -123,7 +123,7 @@ std::string evidence_digest(const JsonValue& receipt) {
 }
 
 std::string receipt_digest(const JsonValue& receipt) {
-    return sha256_hex(canonical_text(receipt, {"digest", "times"}));
+    return sha256_hex(canonical_text(receipt, {"digest", "names", "times"}));
 }
 
 }  // namespace memsnap

@@ -14,6 +14,7 @@
 #include "names.h"
 #include "report_card.h"
 #include "report_sentence.h"
+#include "report_sites.h"
 #include "report_text.h"
 
 namespace memsnap {
@@ -21,12 +22,17 @@ namespace {
 
 constexpr size_t kReportColumns = 100;
 constexpr size_t kFindingIndent = 29;  // of a finding's sentence
-constexpr size_t kSitesShown_count = 4;
 
 class Report {
   public:
     Report(const Capture& capture, const Analysis& analysis, const ReportStyle& style, const Names& names)
-        : capture_(capture), analysis_(analysis), style_(style), names_(names), symbols_(style.utf8) {}
+        : capture_(capture),
+          analysis_(analysis),
+          style_(style),
+          names_(names),
+          symbols_(style.utf8),
+          resolved_(names),
+          sites_(capture, analysis, resolved_, style_) {}
 
     std::string run() {
         head();
@@ -83,10 +89,12 @@ class Report {
         if (const std::string open = unexcluded_sentence(incident, symbols_); !open.empty()) {
             line("               " + open);
         }
+        for (const std::string& text : sites_.failing_place())
+            line(text);
         line();
         parts(incident);
         findings(incident);
-        sites(incident.scene);
+        sites();
         advice(incident);
     }
 
@@ -189,50 +197,20 @@ class Report {
         wrapped(label, words, " ");
     }
 
-    void sites(const Scene& scene) {
-        if (scene.sites.empty()) return;
-        const bool none =
-            std::ranges::none_of(scene.sites, [](const SiteShare& s) { return s.key.site != 0; });
-        const bool born =
-            std::ranges::any_of(scene.sites, [](const SiteShare& s) { return !born_in(s).empty(); });
-        line(fmt::format(
-            "  {:<48} {:>12} {:>8}  {}",
-            none ? "live at the failure, by size (no stacks recorded)" : "live at the failure, by birth site",
-            "bytes", "blocks", born ? "born in" : ""));
-        uint64_t rest_bytes = 0;
-        uint64_t rest_count = 0;
-        size_t shown = 0;
-        for (const SiteShare& share : scene.sites) {
-            if (shown++ < kSitesShown_count) {
-                site_line(site_label(share), share.bytes, share.block_count, born_in(share));
-            } else {
-                rest_bytes += share.bytes;
-                rest_count += share.block_count;
-            }
-        }
-        if (rest_count != 0) {
-            site_line(fmt::format("{} other sites", scene.sites.size() - kSitesShown_count), rest_bytes,
-                      rest_count, "");
-        }
-        line();
+    void block(const std::vector<std::string>& lines) {
+        for (const std::string& text : lines)
+            line(text);
+        if (!lines.empty()) line();
     }
 
-    void site_line(const std::string& label, uint64_t bytes, uint64_t count, const std::string& born) {
-        line(fmt::format("    {:<46} {:>12} {:>8}  {}", label, size_text(bytes), grouped(count), born));
-    }
-
-    static std::string site_label(const SiteShare& share) {
-        std::string label = share.key.site != 0
-                                ? fmt::format("site {}", share.ordinal)
-                                : fmt::format("blocks of {}", size_text(share.key.granted_bytes));
-        if (share.retained_bytes != 0) label += fmt::format(", {} retained", size_text(share.retained_bytes));
-        return label;
-    }
-
-    static std::string born_in(const SiteShare& share) {
-        if (share.last_step == 0) return share.phase == 0 ? "" : fmt::format("phase {}", share.phase);
-        if (share.first_step == share.last_step) return fmt::format("step {}", share.first_step + 1);
-        return fmt::format("steps {} to {}", share.first_step + 1, share.last_step + 1);
+    void sites() {
+        block(sites_.live_at_failure());
+        block(sites_.survivors());
+        block(sites_.growth());
+        block(sites_.recent());
+        block(sites_.collections());
+        block(sites_.dimensions());
+        block(sites_.blind());
     }
 
     void advice(const Incident& incident) {
@@ -311,6 +289,7 @@ class Report {
               .request_bytes = std::nullopt,
               .waiting_bytes = 0,
               .other_process_count = std::nullopt});
+        block(sites_.live_at_peak(holders[most].device));
     }
 
     void lane(std::string_view label, const Lane& lane) {
@@ -328,6 +307,8 @@ class Report {
     const ReportStyle style_;
     const Names& names_;
     const ReportSymbols symbols_;
+    SiteNames resolved_;
+    const SiteReport sites_;
     std::string out_;
 };
 

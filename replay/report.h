@@ -5,6 +5,7 @@
 // stands here that is not in the receipt.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "analysis.h"
@@ -15,10 +16,11 @@ namespace memsnap {
 
 struct ReportStyle {
     bool colour = false;
-    bool utf8 = false;  // false: ASCII only
+    bool utf8 = false;                       // false: ASCII only
+    std::optional<size_t> sites_count = {};  // most sites of each list; unset: as many as fit the screen
 };
 
-// Names are no part of a receipt: they are shown here and nowhere else.
+// Names are shown here, and nowhere else unless they were asked for.
 std::string render_report(const Capture& capture, const Analysis& analysis, const ReportStyle& style,
                           const Names& names = {});
 

@@ -183,9 +183,8 @@ std::vector<std::string> beside_lines(const Balance& balance) {
     std::vector<std::string> lines;
     const auto add = [&](std::string_view label, Wide bytes, std::string_view note) {
         if (bytes == 0) return;
-        const auto size = static_cast<uint64_t>(std::clamp(bytes, Wide{0}, Wide{UINT64_MAX}));
-        lines.push_back(
-            fmt::format("  {:<{}} {:>12}  beside the card: {}", label, kLabelColumns, size_text(size), note));
+        lines.push_back(fmt::format("  {:<{}} {:>12}  beside the card: {}", label, kLabelColumns,
+                                    wide_size_text(bytes), note));
     };
     const BesideBytes& beside = balance.beside;
     add("managed", beside.managed_bytes, "the driver moves it between host and device");

@@ -52,6 +52,10 @@ std::string size_text(uint64_t bytes) {
     return fmt::format("{} B", bytes);
 }
 
+std::string wide_size_text(Wide bytes) {
+    return size_text(static_cast<uint64_t>(std::clamp(bytes, Wide{0}, Wide{UINT64_MAX})));
+}
+
 int64_t hundredths(Wide bytes) {
     return saturated(floor_div(bytes * 100 + kGiB / 2, kGiB));
 }

@@ -25,6 +25,9 @@ std::string hundredths_text(int64_t hundredths);
 // A size on its own, in the unit that suits it: "512 B", "20.00 MiB", "2.00 GiB".
 std::string size_text(uint64_t bytes);
 
+// The same of a sum, which may be larger than any size; below 0 it is 0.
+std::string wide_size_text(Wide bytes);
+
 // Nearest hundredth of a GiB; saturates.
 int64_t hundredths(Wide bytes);
 

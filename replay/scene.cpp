@@ -5,55 +5,58 @@
 #include "scene.h"
 
 #include <algorithm>
+#include <array>
+#include <functional>
 #include <unordered_set>
 
 namespace memsnap {
 namespace {
 
-class SiteTable {
-  public:
-    uint64_t number(const Block& block) {
-        const SiteKey key = site_key(block.site, block.size_bytes);
-        const auto [found, fresh] = index_.try_emplace(key, shares_.size());
-        if (fresh) {
-            shares_.push_back({});
-            shares_.back().key = key;
-            shares_.back().ordinal = shares_.size();
-            shares_.back().first_step = block.step;
-        }
-        return found->second + 1;
+void take_retained(const GrowthResult& growth, std::vector<SiteShare>& sites) {
+    for (SiteShare& share : sites) {
+        const auto kept = growth.retained_by_site.find(share.key);
+        if (kept != growth.retained_by_site.end()) share.retained_bytes = kept->second;
     }
+}
 
+// Survivors are by key; they are listed as the sites are.
+std::vector<SurvivorSite> survivors_as_listed(std::vector<SurvivorSite> by_key,
+                                              const std::vector<SiteShare>& by_ordinal) {
+    std::vector<SurvivorSite> survivors;
+    for (const SiteShare& share : by_ordinal) {
+        const auto found = std::ranges::lower_bound(by_key, share.key, {}, &SurvivorSite::key);
+        if (found == by_key.end() || found->key != share.key) continue;
+        survivors.push_back(*found);
+        survivors.back().live_bytes = share.bytes;
+    }
+    std::ranges::stable_sort(survivors, std::greater{}, &SurvivorSite::bytes);
+    return survivors;
+}
+
+class CategoryTable {
+  public:
     void add(const Block& block) {
-        SiteShare& share = shares_[number(block) - 1];
+        CategoryShare& share = shares_[static_cast<size_t>(block.category)];
         share.bytes += block.size_bytes;
         ++share.block_count;
-        share.first_step = std::min(share.first_step, block.step);
-        share.last_step = std::max(share.last_step, block.step);
-        if (block.size_bytes > share.largest_bytes) {
-            share.largest_bytes = block.size_bytes;
-            share.phase = block.phase;
-        }
     }
-
-    std::vector<SiteShare> largest_first(const RetainedBySite& retained) && {
-        for (SiteShare& share : shares_) {
-            const auto kept = retained.find(share.key);
-            if (kept != retained.end()) share.retained_bytes = kept->second;
+    std::vector<CategoryShare> with_blocks() const {
+        std::vector<CategoryShare> list;
+        for (size_t at = 0; at < shares_.size(); ++at) {
+            if (shares_[at].block_count == 0) continue;
+            list.push_back(shares_[at]);
+            list.back().category = static_cast<Category>(at);
         }
-        std::ranges::stable_sort(shares_, std::greater{}, &SiteShare::bytes);
-        return std::move(shares_);
+        return list;
     }
 
   private:
-    std::unordered_map<SiteKey, size_t, SiteKeyHash> index_;
-    std::vector<SiteShare> shares_;
+    std::array<CategoryShare, kCategoryCount> shares_;
 };
 
 }  // namespace
 
-void describe_scene(const Ledger& ledger, const Event& failure, const RetainedBySite& retained,
-                    Scene& scene) {
+void describe_scene(const Ledger& ledger, const Event& failure, GrowthResult& growth, Scene& scene) {
     scene.step_count = ledger.step_count();
     scene.libraries = ledger.foreign(failure.device);
     SiteTable sites;
@@ -69,11 +72,17 @@ void describe_scene(const Ledger& ledger, const Event& failure, const RetainedBy
         row->site_ordinal = sites.number(block);
         ++row;
     });
+    CategoryTable categories;
     ledger.for_each_block(failure.device, [&](const Block& block) {
         if (block.site == 0) scene.stackless_bytes += block.size_bytes;
         sites.add(block);
+        categories.add(block);
     });
-    scene.sites = std::move(sites).largest_first(retained);
+    scene.categories = categories.with_blocks();
+    scene.sites = sites.take();
+    scene.survivors = survivors_as_listed(std::move(growth.survivors), scene.sites);
+    take_retained(growth, scene.sites);
+    std::ranges::stable_sort(scene.sites, std::greater{}, &SiteShare::bytes);
     std::unordered_set<uint16_t> listed = {0};
     for (const SiteShare& share : scene.sites) {
         if (listed.insert(share.phase).second) scene.phases.push_back(share.phase);

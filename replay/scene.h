@@ -11,6 +11,7 @@
 #include "extent.h"
 #include "growth.h"
 #include "ledger.h"
+#include "site_table.h"
 
 namespace memsnap {
 
@@ -20,31 +21,26 @@ struct SceneExtent {
     uint64_t site_ordinal = 0;                             // live extents; 0 for others
 };
 
-// Live bytes born at one place.
-struct SiteShare {
-    SiteKey key;
-    uint64_t ordinal = 0;  // from 1, by first appearance in the extents, then in the blocks outside them
+// Live blocks that were told to be of one use; none: that were not told of.
+struct CategoryShare {
+    Category category = Category::none;
     uint64_t bytes = 0;
     uint64_t block_count = 0;
-    uint64_t retained_bytes = 0;
-    uint32_t first_step = 0;  // steps ended before the births
-    uint32_t last_step = 0;
-    uint16_t phase = 0;  // of the largest block, 0: none
-    uint64_t largest_bytes = 0;
 };
 
 struct Scene {
-    uint32_t step_count = 0;              // steps ended before the failure
-    uint64_t stackless_bytes = 0;         // live bytes without a recorded stack
-    std::vector<SceneExtent> extents;     // by segment, then offset
-    std::vector<SiteShare> sites;         // by bytes, largest first
-    std::vector<ForeignBytes> libraries;  // own driver-level bytes by library
-    std::vector<uint16_t> phases;         // of the sites, by first appearance there; 0 is none of them
+    uint32_t step_count = 0;                // steps ended before the failure
+    uint64_t stackless_bytes = 0;           // live bytes without a recorded stack
+    std::vector<SceneExtent> extents;       // by segment, then offset
+    std::vector<SiteShare> sites;           // by bytes, largest first; numbered in the order of the extents,
+                                            // then of the blocks outside them
+    std::vector<CategoryShare> categories;  // those with blocks, in the order of the vocabulary
+    std::vector<SurvivorSite> survivors;    // by bytes, largest first
+    std::vector<ForeignBytes> libraries;    // own driver-level bytes by library
+    std::vector<uint16_t> phases;           // of the sites, by first appearance there; 0 is none of them
 };
 
-using RetainedBySite = std::unordered_map<SiteKey, uint64_t, SiteKeyHash>;
-
 // Fills all but `extents`, and gives the extents there their site ordinals.
-void describe_scene(const Ledger& ledger, const Event& failure, const RetainedBySite& retained, Scene& scene);
+void describe_scene(const Ledger& ledger, const Event& failure, GrowthResult& growth, Scene& scene);
 
 }  // namespace memsnap

@@ -30,11 +30,16 @@ enum class Op : uint8_t {
 };
 
 enum class BoundaryFamily : uint16_t {
+    MEMSNAP_BOUNDARY_FAMILIES(MEMSNAP_ENUMERATOR)
+};
+enum class RangeFamily : uint16_t {
     MEMSNAP_FAMILIES(MEMSNAP_ENUMERATOR)
 };
+// What a block is used for, as it was told; none: it was not.
 enum class Category : uint16_t {
     MEMSNAP_CATEGORIES(MEMSNAP_ENUMERATOR)
 };
+inline constexpr size_t kCategoryCount = static_cast<size_t>(Category::activation) + 1;
 enum class CapSource : uint16_t {
     MEMSNAP_CAP_SOURCES(MEMSNAP_ENUMERATOR)
 };
@@ -46,6 +51,16 @@ inline constexpr size_t kBlindCount = static_cast<size_t>(Blind::original_missin
 // What the recorder could ask about the devices.
 enum class Sampling : uint32_t {
     MEMSNAP_SAMPLINGS(MEMSNAP_ENUMERATOR)
+};
+// What births get a site from: what was wanted, and what became of it.
+enum class StackWish : uint8_t {
+    MEMSNAP_STACK_WISHES(MEMSNAP_ENUMERATOR)
+};
+enum class PythonStacks : uint8_t {
+    MEMSNAP_PYTHON_STACKS(MEMSNAP_ENUMERATOR)
+};
+enum class NativeStacks : uint8_t {
+    MEMSNAP_NATIVE_STACKS(MEMSNAP_ENUMERATOR)
 };
 enum class LibraryRole : uint8_t {
     MEMSNAP_LIBRARY_ROLES(MEMSNAP_ENUMERATOR)
@@ -80,10 +95,14 @@ std::string_view name(Kind kind);
 std::string_view name(Object object);
 std::string_view name(Op op);
 std::string_view name(BoundaryFamily family);
+std::string_view name(RangeFamily family);
 std::string_view name(Category category);
 std::string_view name(CapSource source);
 std::string_view name(Blind blind);
 std::string_view name(Sampling sampling);
+std::string_view name(StackWish wish);
+std::string_view name(PythonStacks stacks);
+std::string_view name(NativeStacks stacks);
 std::string_view name(LibraryRole role);
 std::string_view name(ClockSource source);
 std::string_view name(StartMode mode);

@@ -86,16 +86,22 @@
     X(cuMemPoolExportPointer, 197, other, none) X(cuDeviceSetMemPool, 198, other, none)         \
     X(cuMemGetInfo, 199, other, none) X(cuGraphLaunch, 200, other, none)
 
-#define MEMSNAP_FAMILIES(X) X(none, 0) X(step, 1) X(optimizer, 2) X(range, 3) X(module, 4)
+// Of boundaries, and of ranges.
+#define MEMSNAP_BOUNDARY_FAMILIES(X) X(none, 0) X(step, 1) X(optimizer, 2) X(range, 3) X(module, 4)
+#define MEMSNAP_FAMILIES(X) MEMSNAP_BOUNDARY_FAMILIES(X) X(collection, 5)
 #define MEMSNAP_CATEGORIES(X)                                                                   \
     X(none, 0) X(parameter, 1) X(gradient, 2) X(optimizer_state, 3) X(buffer, 4) X(input, 5)    \
-    X(activation, 6) X(temporary, 7)
+    X(activation, 6)
 #define MEMSNAP_CAP_SOURCES(X) X(none, 0) X(memory_fraction, 1) X(user, 2)
 #define MEMSNAP_BLINDS(X)                                                                       \
     X(none, 0) X(deepbind, 1) X(dlmopen, 2) X(unknown_entry_point, 3) X(resolver_bypassed, 4)   \
     X(original_missing, 5)
 #define MEMSNAP_SAMPLINGS(X)                                                                    \
     X(unknown, 0) X(nvml, 1) X(off, 2) X(nvml_missing, 3) X(nvml_failed, 4)
+#define MEMSNAP_STACK_WISHES(X) X(off, 0) X(automatic, 1) X(python, 2) X(native, 3) X(both, 4)
+#define MEMSNAP_PYTHON_STACKS(X)                                                                \
+    X(none, 0) X(waiting, 1) X(walking, 2) X(unknown, 3) X(threaded, 4)
+#define MEMSNAP_NATIVE_STACKS(X) X(none, 0) X(walking, 1) X(missing, 2)
 #define MEMSNAP_LIBRARY_ROLES(X)                                                                \
     X(unknown, 0) X(torch_allocator, 1) X(torch, 2) X(cuda_runtime, 3) X(cuda_driver, 4)        \
     X(program, 5)

@@ -19,11 +19,22 @@ constexpr uint64_t kClassNeeded = 100;
 constexpr uint64_t kQualifierNeeded = 20;
 constexpr uint64_t kSideNeeded = 20;
 constexpr uint64_t kRuleNeeded = 3;
+constexpr uint64_t kListNeeded = 10;
 
 // What one damaged number of a lossless ring breaks, named alike by both programs.
 constexpr std::string_view kRules[] = {"block_size",      "free_mismatch",    "free_unmatched",
                                        "link_order",      "record_check",     "table_birth",
                                        "table_duplicate", "totals_allocated", "totals_reserved"};
+
+// Lists that only some jobs fill, and how many entries make a list; with two their order is compared too.
+struct List {
+    std::string_view path;
+    size_t entries;
+};
+constexpr List kLists[] = {
+    {"evidence.categories", 2},       {"evidence.collections.rows", 2}, {"evidence.dimension_effects", 2},
+    {"evidence.growth.survivors", 1}, {"evidence.recent", 2},           {"evidence.site_growth.rows", 2},
+    {"dictionary.phases", 2},         {"environment.dimensions", 2}};
 
 constexpr std::string_view kClasses[] = {"live_set", "retention", "fragmentation", "external"};
 constexpr std::string_view kStatuses[] = {"primary", "contributing", "rejected", "undecidable"};
@@ -83,6 +94,9 @@ void Coverage::take(const Covered& trace) {
         for (const std::string& word : document.words(fmt::format("verdict.hypotheses.{}.qualifiers", one)))
             count(fmt::format("qualifier {}", word));
     }
+    for (const List& list : kLists) {
+        if (document.size(list.path) >= list.entries) count(fmt::format("list {}", list.path));
+    }
     for (const std::string& word : document.words("verdict.qualifiers"))
         count(fmt::format("qualifier {}", word));
     for (const Side& side : sides_of(document, trace.aim, trace.side))
@@ -133,6 +147,8 @@ std::vector<std::string> Coverage::missing() const {
     }
     for (const std::string_view qualifier : kQualifiers)
         need(fmt::format("qualifier {}", qualifier), kQualifierNeeded);
+    for (const List& list : kLists)
+        need(fmt::format("list {}", list.path), kListNeeded);
     for (const std::string_view rule : kRules)
         need(fmt::format("rule {}", rule), kRuleNeeded);
     for (const Bound& bound : bounds()) {

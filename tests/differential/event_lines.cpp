@@ -107,16 +107,29 @@ void EventLines::cap(const Actor& actor, uint64_t limit_bytes) {
     add(fmt::format("cap {}{}", limit_bytes, by(actor)));
 }
 
-void EventLines::step(const Actor& actor) {
-    add(actor.thread == 1 ? "step" : fmt::format("step thread={}", actor.thread));
+void EventLines::step(const Actor& actor, std::string_view flags) {
+    add(fmt::format("step{}{}", flags, actor.thread == 1 ? "" : fmt::format(" thread={}", actor.thread)));
 }
 
 void EventLines::begin_range(const Actor& actor, std::string_view family, std::string_view name) {
     add(fmt::format("phase begin {} family={} thread={}", name, family, actor.thread));
 }
 
-void EventLines::end_range(const Actor& actor) {
-    add(fmt::format("phase end thread={}", actor.thread));
+void EventLines::end_range(const Actor& actor, std::string_view name) {
+    add(fmt::format("phase end{}{} thread={}", name.empty() ? "" : " ", name, actor.thread));
+}
+
+void EventLines::end_of_ticket(const Actor& actor, uint64_t ticket) {
+    add(fmt::format("record phase_end address={} device=-1 thread={}", ticket, actor.thread));
+}
+
+void EventLines::note(std::string_view dimension, int64_t value) {
+    add(fmt::format("note {} {}", dimension, value));
+}
+
+void EventLines::category(const Actor& actor, const std::string& block, std::string_view word,
+                          uint64_t offset_bytes) {
+    add(fmt::format("category {} {} offset={}{}", block, word, offset_bytes, by(actor)));
 }
 
 std::string join(const std::vector<std::string>& lines) {

@@ -49,17 +49,22 @@ class EventLines {
              uint64_t stream, uint64_t pool);
     void tap_failure(const Actor& actor, uint64_t request_bytes, uint64_t stream, uint64_t pool);
 
-    // Others.
-    // `flags`: words of the line, each after a space.
+    // Others. `flags`: words of the line, each after a space.
     void foreign(const std::string& name, const Actor& actor, std::string_view call, uint64_t bytes,
                  std::string_view flags = {});
     void release_foreign(const std::string& name, const Actor& actor);
     void device_sample(const Actor& actor, uint64_t total_bytes, uint64_t free_bytes);
     void process_sample(const Actor& actor, uint64_t own_bytes, uint64_t others_bytes);
     void cap(const Actor& actor, uint64_t limit_bytes);
-    void step(const Actor& actor);
+    // `flags`: words of the line, each after a space.
+    void step(const Actor& actor, std::string_view flags = {});
     void begin_range(const Actor& actor, std::string_view family, std::string_view name);
-    void end_range(const Actor& actor);
+    // The innermost, or the innermost of that name.
+    void end_range(const Actor& actor, std::string_view name = {});
+    // An end that names the record of this ticket, whatever it is.
+    void end_of_ticket(const Actor& actor, uint64_t ticket);
+    void note(std::string_view dimension, int64_t value);
+    void category(const Actor& actor, const std::string& block, std::string_view word, uint64_t offset_bytes);
     void pass_time(uint64_t nanoseconds) { add("time +" + std::to_string(nanoseconds)); }
     void keyframe() { add("keyframe"); }
     void exit(int status) { add("exit " + std::to_string(status)); }

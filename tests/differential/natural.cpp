@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "allocator_model.h"
 #include "random.h"
@@ -30,10 +31,22 @@ struct Owned {
 
 class Walk {
   public:
-    explicit Walk(const Plan& plan) : plan_(plan), random_(plan.seed) {
+    explicit Walk(const Plan& plan)
+        : plan_(plan),
+          random_(plan.seed),
+          talkative_(random_.one_in(2)),
+          notes_(random_.one_in(2)),
+          sites_(random_.one_in(6) ? 2000 : 6) {
         lines_.header(fmt::format(
-            "ring_records={} keyframe_records=64 table_entries=160 keyframe_entries=160", plan.ring_records));
+            "ring_records={} keyframe_records=64 table_entries=512 keyframe_entries=512", plan.ring_records));
         if (plan.expandable) lines_.header("expandable");
+        if (talkative_) {
+            lines_.header(
+                fmt::format("python_version=31203 stack_wish={} python_stacks={} native_stacks={} "
+                            "stack_depth=20 no_stack={} names_dropped={} boundaries_dropped={}",
+                            random_.below(6), random_.below(6), random_.below(4), random_.below(3),
+                            random_.below(3), random_.below(3)));
+        }
         lines_.add("library_entry 3 role=program");
         lines_.add("library_entry 4 role=torch");
         const size_t count = plan.second_device ? 2 : 1;
@@ -50,7 +63,11 @@ class Walk {
     }
 
     std::vector<std::string> run() {
-        for (unsigned i = 0; i < plan_.natural_events; ++i)
+        // What is left behind shows only over many steps. A mapping's handle is lost with the window that
+        // told it: a longer walk over expandable segments would lap its ring.
+        const unsigned acts =
+            talkative_ && !plan_.expandable ? 3 * plan_.natural_events : plan_.natural_events;
+        for (unsigned i = 0; i < acts; ++i)
             act();
         if (plan_.end.exit_status) lines_.exit(*plan_.end.exit_status);
         return lines_.lines();
@@ -60,6 +77,7 @@ class Walk {
     void act() {
         const size_t device = random_.below(models_.size());
         Actor who{static_cast<int>(device), 1 + static_cast<unsigned>(random_.below(3)), 0, 0};
+        if (talkative_ && random_.one_in(3)) return talk(device, who);
         const uint64_t chance = random_.below(100);
         if (chance < 44) {
             allocate(device, who);
@@ -82,7 +100,7 @@ class Walk {
         } else if (chance < 97) {
             if (!plan_.damaged) lines_.add("lose");
         } else if (chance < 98) {
-            lines_.add(fmt::format("note batch {}", random_.below(3)));
+            if (notes_) lines_.note("batch", static_cast<int64_t>(random_.below(3)));
         } else if (chance < 99) {
             lines_.question(who, cards_[device].total_bytes, models_[device].free_on_card_bytes(), false);
         } else {
@@ -91,7 +109,7 @@ class Walk {
     }
 
     void allocate(size_t device, Actor who) {
-        who.site = random_.below(6);
+        who.site = random_.below(sites_);
         const uint64_t scales[] = {4 * kKiB, 300 * kKiB, kMiB, 3 * kMiB, 11 * kMiB, 60 * kMiB};
         BlockRequest request{who, random_.one_of(scales) + random_.below(9) * kGranule_bytes, 0, 0};
         if (random_.one_in(8)) request.stream = 7;
@@ -196,18 +214,71 @@ class Walk {
 
     void ranges(const Actor& who) {
         constexpr std::string_view kFamilies[] = {"range", "optimizer", "module"};
-        lines_.begin_range(who, random_.one_of(kFamilies), random_.one_in(2) ? "a_1" : "b");
+        begin_range(who, random_.one_of(kFamilies));
         if (random_.one_in(2)) act();
-        lines_.end_range(who);
+        if (!open_[who.thread].empty()) end_range(who, {});  // that act may have ended it
+    }
+
+    // What the job says of itself: ranges that stay open, steps, notes, categories.
+    void talk(size_t device, const Actor& who) {
+        constexpr std::string_view kFamilies[] = {"range", "optimizer", "module",    "collection",
+                                                  "none",  "none",      "collection"};
+        constexpr std::string_view kSteps[] = {"", " collection_off", " implied"};
+        constexpr std::string_view kDimensions[] = {"batch", "sequence", "depth"};
+        std::vector<std::string>& open = open_[who.thread];
+        const uint64_t chance = random_.below(100);
+        if (chance < 25) {
+            begin_range(who, random_.one_of(kFamilies));
+        } else if (chance < 45) {
+            if (!open.empty()) end_range(who, random_.one_in(2) ? "" : random_.one_of(open));
+        } else if (chance < 47) {
+            lines_.end_of_ticket(who, random_.below(lines_.size()));
+        } else if (chance < 67) {
+            lines_.step(who, random_.one_of(kSteps));
+        } else if (chance < 82 && notes_) {
+            lines_.note(random_.one_of(kDimensions), static_cast<int64_t>(random_.below(4)));
+        } else {
+            tell_category(device, who);
+        }
+    }
+
+    void begin_range(const Actor& who, std::string_view family) {
+        constexpr std::string_view kNames[] = {"a_1", "a_2", "b"};
+        const std::string_view name = random_.one_of(kNames);
+        open_[who.thread].emplace_back(name);
+        lines_.begin_range(who, family, name);
+    }
+
+    // The innermost of the name; the innermost of all when it is empty.
+    void end_range(const Actor& who, std::string_view name) {
+        std::vector<std::string>& open = open_[who.thread];
+        lines_.end_range(who, name);
+        const auto ends = name.empty() ? open.rbegin() : std::find(open.rbegin(), open.rend(), name);
+        open.erase(std::next(ends).base());
+    }
+
+    // Of any byte of a block, or of the first behind it; now and then of another device.
+    void tell_category(size_t device, Actor who) {
+        constexpr std::string_view kCategories[] = {
+            "parameter", "gradient", "optimizer_state", "buffer", "input", "activation", "none"};
+        if (held_[device].empty()) return;
+        const Block& block = random_.one_of(held_[device]).block;
+        if (random_.one_in(16)) who.device = 1 - who.device;
+        const uint64_t offset_bytes = random_.one_in(4) ? block.bytes : random_.below(block.bytes);
+        lines_.category(who, block.name, random_.one_of(kCategories), offset_bytes);
     }
 
     const Plan& plan_;
     Random random_;
+    bool talkative_;
+    bool notes_;      // boundaries with other notes are not the same point
+    uint64_t sites_;  // how many birth sites there are, and none
     EventLines lines_;
     std::vector<Card> cards_;
     std::vector<AllocatorModel> models_;
     std::vector<std::vector<Held>> held_;
     std::vector<std::vector<Owned>> owned_;
+    std::map<unsigned, std::vector<std::string>> open_;  // names of ranges by thread
     uint64_t others_ = 0;
 };
 

@@ -56,7 +56,8 @@ def mirror(folder: pathlib.Path, patch: str) -> pathlib.Path:
     """A tree of links to the sources in which the patched files are real."""
     tree = folder / "replay"
     tree.mkdir()
-    (folder / "interpose").symlink_to(TOP / "interpose")
+    for beside in ("interpose", "fixtures"):
+        (folder / beside).symlink_to(TOP / beside)
     changed = touched(patch)
     for file in SOURCES.iterdir():
         if file.name in changed:

@@ -231,14 +231,34 @@ TEST_CASE("the check of a ledger refuses what a column cannot hold") {
           "row 3, nested: holds what no ledger has there");
     CHECK(problem_of(recording, with_cell(ledger, 3, Column::thread, "")) == "row 3, thread: is empty");
     CHECK(problem_of(recording, with_cell(ledger, 3, Column::value, "a,b")) ==
-          "row 3: 37 columns instead of 36");
+          "row 3: 43 columns instead of 42");
     CHECK(problem_of(recording, with_cell(ledger, 0, Column::site, "place")) ==
           "row 0, site: is not the column's name");
     CHECK(problem_of(recording, with_cell(ledger, 3, Column::ticket, "1")) ==
           "row 3, ticket: is not after the row before");
     CHECK(problem_of(recording, with_cell(ledger, 3, Column::cause, "999")) ==
           "row 3, cause: is not before the row");
+    CHECK(problem_of(recording, with_cell(ledger, 3, Column::gradient_bytes, "1099511627776")) ==
+          "row 3, parameter_bytes: and the other categories are more than what is active");
     CHECK(problem_of(recording, ledger.substr(0, ledger.size() - 1)).ends_with("does not end its line"));
+}
+
+TEST_CASE("the timeline of categories follows what was told of live blocks, wherever in them") {
+    const Recording recording(R"(memsnap-events 1
+segment s1 20MiB
+alloc a s1+0 4MiB
+category a gradient offset=4MiB-1
+category a optimizer_state
+free a
+alloc b s1+0 4MiB
+)");
+    const std::string ledger = ledger_of(recording);
+    const auto told = [&](const char* kind, Column column) { return cell(row_of(ledger, kind), column); };
+    CHECK(told("category", Column::gradient_bytes) == "4194304");
+    CHECK(told("category", Column::allocation) == "2");
+    CHECK(told("category", Column::offset_bytes) == "0");
+    CHECK(told("block_free", Column::optimizer_state_bytes) == "0");
+    CHECK(compared(recording, ledger).empty());
 }
 
 TEST_CASE("an allocation that the recording does not know is named") {

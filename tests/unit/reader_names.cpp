@@ -3,43 +3,10 @@
 // The sidecar: read whole, or as if there were none.
 #include "reader_names.h"
 
-#include <algorithm>
-#include <fstream>
-
-#include "catch.h"
-#include "ring_fixture.h"
-#include "sidecar_writer.h"
+#include "sidecar_fixture.h"
 
 using namespace memsnap;
 using namespace memsnap::test;
-
-namespace {
-
-// A ring with one library of name id 7, and what is beside it.
-struct Named {
-    Folder folder;
-    std::unique_ptr<Capture> capture;
-    SidecarWriter sidecar;
-
-    explicit Named(wire::Sidecar beside = wire::Sidecar::beside) {
-        RingWriter ring;
-        ring.header().sidecar = beside;
-        ring.library_entry(2, wire::LibraryRole::program);
-        ring.library_at(2).name = 7;
-        ring.write(folder.file("ring.bin"));
-        capture = std::make_unique<Capture>(std::move(*Capture::read(folder.file("ring.bin"))));
-    }
-
-    Names names(size_t file_bytes = SIZE_MAX) const {
-        const std::vector<std::byte> bytes = sidecar.bytes();
-        std::ofstream(folder.file("ring.bin.names"), std::ios::binary)
-            .write(reinterpret_cast<const char*>(bytes.data()),
-                   static_cast<std::streamsize>(std::min(file_bytes, bytes.size())));
-        return read_names(*capture);
-    }
-};
-
-}  // namespace
 
 TEST_CASE("a library's text is found by its name id, among entries of other kinds") {
     Named named;
@@ -92,7 +59,7 @@ TEST_CASE("a sidecar that is missing, of another recording or damaged is none, a
     CHECK(problem([](Named& named) { named.sidecar.first().entry_bytes = 12; }) == "is damaged");
     CHECK(problem([](Named& named) { named.sidecar.first().entry_bytes = 16; }) == "is damaged");
     CHECK(problem([](Named& named) { named.sidecar.first().entry_bytes = 1U << 30; }) == "is damaged");
-    CHECK(problem([](Named& named) { named.sidecar.first().text_bytes = 60000; }) == "is damaged");
+    CHECK(problem([](Named& named) { named.sidecar.first().payload_bytes = 60000; }) == "is damaged");
 }
 
 TEST_CASE("a sidecar that was too small for all texts is read as far as it goes") {
@@ -101,4 +68,30 @@ TEST_CASE("a sidecar that was too small for all texts is read as far as it goes"
     named.sidecar.header.used_bytes = UINT64_MAX;
     CHECK(named.names().problem.empty());
     CHECK(named.names().libraries.size() == 1);
+}
+
+TEST_CASE("texts of phases and dimensions are found by their name ids, which have 16 bits") {
+    Named named;
+    named.sidecar.add(3, "forward", wire::NameKind::name);
+    named.sidecar.add(3, "another", wire::NameKind::name);
+    named.sidecar.add(4, "a/b", wire::NameKind::name);
+    named.sidecar.add(0, "none", wire::NameKind::name);
+    named.sidecar.add(65536, "too far", wire::NameKind::name);
+    const Names names = named.names();
+    REQUIRE(names.text(3) != nullptr);
+    CHECK(*names.text(3) == "forward");
+    CHECK(*names.text(4) == "a/b");
+    CHECK(names.text(5) == nullptr);
+    CHECK(names.texts.size() == 2);
+}
+
+TEST_CASE("a sidecar larger than one look at it is read whole") {
+    Named named;
+    const std::string filler(60000, 'x');
+    for (int count = 0; count < 40; ++count)
+        named.sidecar.add(1, filler, static_cast<wire::NameKind>(9));
+    named.sidecar.add(7, "libnccl.so.2");
+    const Names names = named.names();
+    CHECK(names.problem.empty());
+    REQUIRE(names.of_library(*named.capture, 2) != nullptr);
 }

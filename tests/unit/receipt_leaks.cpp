@@ -266,6 +266,9 @@ TEST_CASE("an address planted in place of any number is refused unless the numbe
                                                       "table_full_count",
                                                       "unknown_free_count",
                                                       "samples_failed_count",
+                                                      "names_dropped_count",
+                                                      "boundaries_dropped_count",
+                                                      "no_stack_count",
                                                       "point_count",
                                                       "ring_capacity_records"};
         const bool size = name.ends_with("_bytes") || name.ends_with("_unix_ns");

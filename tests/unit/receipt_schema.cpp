@@ -132,6 +132,8 @@ std::string of_type(const ReceiptShape& shape, const std::string& indent) {
             return pattern(digits_pattern("", kDigestDigits_count));
         case Type::inequality:
             return reference("inequality");
+        case Type::text:
+            return "{\"type\":\"string\"}";
     }
     return {};
 }

@@ -75,7 +75,7 @@ TEST_CASE("the verdict comes first, with its cause, four hypotheses, and what to
                              "  prove  ", "live at the failure, by birth site"}) {
         CHECK(report.find(word) != std::string::npos);
     }
-    CHECK(all.size() <= 30);
+    CHECK(all.size() <= 40);
 }
 
 TEST_CASE("the printed parts of the card add up to the printed card") {

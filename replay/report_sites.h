@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Where memory was allocated: live bytes by birth site, what earlier steps left behind, what was asked for
+// last, what the garbage collector freed. The rule: a site is where a block was allocated, never who holds
+// it; without names it is a token.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "analysis.h"
+#include "capture.h"
+#include "receipt_dictionary.h"
+#include "report.h"
+
+namespace memsnap {
+
+class SiteReport {
+  public:
+    SiteReport(const Capture& capture, const Analysis& analysis, SiteNames& names, const ReportStyle& style);
+
+    // Each is a block of lines, empty where there is nothing to tell.
+    std::vector<std::string> failing_place() const;
+    std::vector<std::string> live_at_failure() const;
+    std::vector<std::string> live_at_peak(int device) const;
+    std::vector<std::string> survivors() const;
+    std::vector<std::string> growth() const;
+    std::vector<std::string> recent() const;
+    std::vector<std::string> collections() const;
+    std::vector<std::string> dimensions() const;
+    // What sites could not be told of, and why.
+    std::vector<std::string> blind() const;
+
+  private:
+    std::string label(const SiteKey& key, size_t columns_most) const;
+    std::string phase_label(uint16_t folded_name) const;
+    std::vector<std::string> born_in(const SiteShare& share) const;
+    std::vector<std::string> table(std::string title, const std::vector<SiteShare>& sites,
+                                   uint64_t site_count, Wide bytes, uint64_t block_count) const;
+    std::vector<std::string> forward_sites() const;
+    size_t shown_count(size_t at_most, size_t there_are) const;
+
+    const Capture& capture_;
+    const Analysis& analysis_;
+    SiteNames& names_;
+    const ReportStyle& style_;
+    const Dictionary dictionary_;
+};
+
+}  // namespace memsnap
