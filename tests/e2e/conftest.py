@@ -70,10 +70,15 @@ class Bench:
 
     def run(self, *arguments, record: bool = True, simcuda: tuple[str, ...] = CARD, stdin: str = "", **extra: str) -> Job:
         """Runs a job to its end in the bench's folder."""
-        done = subprocess.run(
-            self.command(*arguments, simcuda=simcuda), input=stdin,
-            cwd=self.folder, env=self.environment(record, **extra), capture_output=True, text=True, timeout=300,
-        )
+        return self._finished(self.command(*arguments, simcuda=simcuda), self.environment(record, **extra), stdin)
+
+    def run_hooked(self, *arguments, options: tuple[str, ...] = (), stdin: str = "", **extra: str) -> Job:
+        """Runs a job to its end under `memsnap run`, which sets the recorder up itself."""
+        through = [sys.executable, "-m", "memsnap", "run", "--library", str(RECORDER), *options, "--"]
+        return self._finished([*through, *self.command(*arguments)], self.environment(record=False, **extra), stdin)
+
+    def _finished(self, command: list[str], environment: dict[str, str], stdin: str = "") -> Job:
+        done = subprocess.run(command, input=stdin, cwd=self.folder, env=environment, capture_output=True, text=True, timeout=300)
         return Job(done.returncode, done.stdout, done.stderr, self.rings())
 
     def rings(self) -> list[pathlib.Path]:

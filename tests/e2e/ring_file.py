@@ -27,6 +27,7 @@ KIND = {"block_alloc": 1, "block_free": 2, "block_oom": 3, "birth": 4, "ok": 17,
         "device_sample": 32, "process_sample": 33, "neighbour": 34}
 UNAVAILABLE = 32
 OP = {"cudaMalloc": 1, "cudaFree": 32}
+LIBRARY_NAME = 1
 KEYFRAME_TABLE = 116  # u32 table_offset, u32 entry_count
 
 
@@ -102,8 +103,11 @@ def names(ring: pathlib.Path) -> dict[int, str]:
     data = sidecar.read_bytes()
     used, found, at = struct.unpack_from("<Q", data, 40)[0], {}, 64
     while at < min(used, len(data)):
-        size, _, text_bytes, name_id = struct.unpack_from("<IHHQ", data, at)
-        found[name_id] = data[at + 16 : at + 16 + text_bytes].decode()
+        size, kind, text_bytes, name_id = struct.unpack_from("<IHHQ", data, at)
+        if size == 0:
+            break
+        if kind == LIBRARY_NAME:
+            found[name_id] = data[at + 16 : at + 16 + text_bytes].decode()
         at += size
     return found
 
