@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What blocks hold, as facts that are seen: a model's parameters and buffers, their gradients as they are made, an optimizer's state after
 a step, tensors given to the model, tensors saved for the backward pass. Nothing is inferred from names or shapes, nothing is kept alive,
-and no value changes.
+no value changes, and no exception of ours reaches the program.
 """
 
 import contextlib
@@ -12,7 +12,7 @@ from . import _native
 from ._compiled import breaks_the_graph, leave_frames_alone
 from ._told import tell
 
-_DEPTH_AT_MOST = 4  # of lists and dictionaries around a tensor
+_DEPTH_AT_MOST = 4  # of lists, dictionaries and data classes around a tensor
 
 _watched = {}  # by identity: weak references to the optimizers and parameters that have our hook
 
@@ -28,38 +28,63 @@ def _is_new(thing) -> bool:
 
 
 def _tensors(value, depth=_DEPTH_AT_MOST):
-    """The tensors in a value, in containers and in the fields of data classes too."""
-    if hasattr(value, "untyped_storage"):
+    """The tensors in a value, in containers and in the stored fields of data classes too. Code of the program's classes does not run: a
+    property or __getattr__ may compute, load or fail."""
+    kind = type(value)
+    if issubclass(kind, sys.modules["torch"].Tensor):
         yield value
-    elif depth and isinstance(value, dict):
-        for item in list(value.values()):
-            yield from _tensors(item, depth - 1)
-    elif depth and isinstance(value, (list, tuple)):
-        for item in value:
-            yield from _tensors(item, depth - 1)
-    elif depth and hasattr(value, "__dataclass_fields__"):
-        for name in value.__dataclass_fields__:
-            yield from _tensors(getattr(value, name, None), depth - 1)
+        return
+    if not depth:
+        return
+    if issubclass(kind, dict):
+        items = list(dict.values(value))
+    elif issubclass(kind, list):
+        items = list.__iter__(value)
+    elif issubclass(kind, tuple):
+        items = tuple.__iter__(value)
+    elif any("__dataclass_fields__" in vars(base) for base in kind.__mro__):
+        items = list(_fields(value).values())
+    else:
+        return
+    for item in items:
+        yield from _tensors(item, depth - 1)
+
+
+def _fields(value) -> dict:
+    """What a data class's object holds, under any name."""
+    try:
+        return object.__getattribute__(value, "__dict__")
+    except AttributeError:  # its fields are slots
+        return {}
 
 
 @breaks_the_graph
 def _on_gradient(parameter) -> None:
-    if parameter.grad is not None:
-        tell(parameter.grad, _native.GRADIENT)
+    try:
+        if parameter.grad is not None:
+            tell(parameter.grad, _native.GRADIENT)
+    except Exception:
+        pass
 
 
 @breaks_the_graph
 def _on_step(optimizer, _arguments, _options) -> None:
-    for state in list(optimizer.state.values()):
-        for tensor in _tensors(state):
-            tell(tensor, _native.OPTIMIZER_STATE)
+    try:
+        for state in list(optimizer.state.values()):
+            for tensor in _tensors(state):
+                tell(tensor, _native.OPTIMIZER_STATE)
+    except Exception:
+        pass
 
 
 def _on_call(arguments, options) -> None:
     """Tensors that were computed with a gradient are another part's output, not an input."""
-    for tensor in _tensors((arguments, options)):
-        if tensor.grad_fn is None:
-            tell(tensor, _native.INPUT)
+    try:
+        for tensor in _tensors((arguments, options)):
+            if tensor.grad_fn is None:
+                tell(tensor, _native.INPUT)
+    except Exception:
+        pass
 
 
 def _watch_gradient(parameter) -> None:

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a program says of itself: steps, phases, marks and dimensions. Wrong arguments raise, recorded or not; nothing else does."""
 
-import asyncio
 import functools
 import gc
 import inspect
@@ -10,7 +9,8 @@ from threading import get_ident
 
 from . import _native
 from ._compiled import breaks_the_graph
-from ._resumed import resumed_async_generator, resumed_awaitable, resumed_generator
+from ._own_phase import closed, opened
+from ._resumed import resumed_async_generator_function, resumed_awaitable, resumed_generator
 
 _LEAST, _GREATEST = -(2**63), 2**63 - 1
 
@@ -58,11 +58,15 @@ class step_scope:
 
 @breaks_the_graph
 def _begin(name: bytes, family: int) -> int:
-    return _native.begin(family, name, len(name), 0)
+    handle = _native.begin(family, name, len(name), 0)
+    if handle:
+        opened(handle, name)
+    return handle
 
 
 @breaks_the_graph
 def _end(handle: int) -> None:
+    closed(handle)
     _native.end(handle)
 
 
@@ -95,11 +99,9 @@ class phase:
             return lambda: _begin(name, family)
 
         if inspect.isasyncgenfunction(function):
+            wrapper = resumed_async_generator_function(function, opener(_native.LABEL), _end)
 
-            def wrapper(*arguments, **options):
-                return resumed_async_generator(function(*arguments, **options), opener(_native.LABEL), _end)
-
-        elif asyncio.iscoroutinefunction(function):
+        elif inspect.iscoroutinefunction(function):
 
             async def wrapper(*arguments, **options):
                 return await resumed_awaitable(function(*arguments, **options), opener(_native.LABEL), _end)

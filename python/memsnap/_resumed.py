@@ -42,20 +42,25 @@ def resumed_awaitable(coroutine, begin, end):
     return _Awaitable(resumed_generator(coroutine, begin, end))
 
 
-async def resumed_async_generator(inner, begin, end):
-    """An asynchronous generator in the place of `inner`."""
-    resume, value = inner.asend, None
-    try:
-        while True:
-            try:
-                item = await resumed_awaitable(resume(value), begin, end)
-            except StopAsyncIteration:
-                return
-            try:
-                value, resume = (yield item), inner.asend
-            except GeneratorExit:
-                raise
-            except BaseException as error:
-                value, resume = error, inner.athrow
-    finally:
-        await resumed_awaitable(inner.aclose(), begin, end)
+def resumed_async_generator_function(function, begin, end):
+    """An asynchronous generator function in the place of `function`; inspect, too, takes it for one."""
+
+    async def resumed(*arguments, **options):
+        inner = function(*arguments, **options)
+        resume, value = inner.asend, None
+        try:
+            while True:
+                try:
+                    item = await resumed_awaitable(resume(value), begin, end)
+                except StopAsyncIteration:
+                    return
+                try:
+                    value, resume = (yield item), inner.asend
+                except GeneratorExit:
+                    raise
+                except BaseException as error:
+                    value, resume = error, inner.athrow
+        finally:
+            await resumed_awaitable(inner.aclose(), begin, end)
+
+    return resumed

@@ -28,9 +28,20 @@ _SWITCHES = (
 )
 
 
+_NUMBERS = ("COUNT", "MIB", "MS")
+
+
+def _number(text: str) -> str:
+    """As it was written: the recorder would take nonsense for its default."""
+    if not (text.isascii() and text.isdigit()):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number")
+    return text
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     for option, variable, metavar, text in _VALUES:
-        parser.add_argument(option, dest=variable, metavar=metavar, help=f"{text} ({variable})")
+        kind = _number if metavar in _NUMBERS else str
+        parser.add_argument(option, dest=variable, metavar=metavar, type=kind, help=f"{text} ({variable})")
     for option, variable, value, text in _SWITCHES:
         parser.add_argument(option, dest=variable, action="store_const", const=value, help=f"{text} ({variable}={value})")
     parser.add_argument("--no-hooks", action="store_true", help="only preload the recorder: no phases, steps and module names from torch")
@@ -73,7 +84,8 @@ def environment(options: argparse.Namespace, inherited: dict) -> dict:
     library = _library(options.library or inherited.get("MEMSNAP_LIBRARY"))
     if any(character in library for character in ": \t\n"):
         sys.exit(_usage(f"the loader takes no path with a colon or white space: {library}"))
-    made["LD_PRELOAD"] = _joined(*inherited.get("LD_PRELOAD", "").replace(" ", ":").split(":"), library)
+    # In front: what a library with CUDA's own functions before it answers, it does not see.
+    made["LD_PRELOAD"] = _joined(library, *inherited.get("LD_PRELOAD", "").replace(" ", ":").split(":"))
     if not options.no_hooks:
         if ":" in str(_SITE):
             sys.exit(_usage(f"PYTHONPATH takes no path with a colon: {_SITE}"))

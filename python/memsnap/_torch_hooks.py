@@ -4,6 +4,7 @@ memory fraction. Each hook closes what it opened, whatever happens inside, and p
 """
 
 import functools
+import gc
 import os
 import threading
 
@@ -12,8 +13,14 @@ import torch
 from . import _native
 from ._compiled import leave_frames_alone, torchs_is_compiling
 from ._module_calls import make_ranges
+from ._own_phase import inside_own
 
 _is_compiling = torchs_is_compiling()
+
+
+def _collection_off(family: int) -> int:
+    """What the step that an optimizer's range ends says of Python's cyclic collection."""
+    return int(family == _native.OPTIMIZER and not gc.isenabled())
 
 
 class _Thread(threading.local):
@@ -21,7 +28,8 @@ class _Thread(threading.local):
 
 
 def _in_range(function, name: bytes, family: int, thread: _Thread):
-    """A function whose outermost call of each thread is a range. Functions with one `thread` are one in this."""
+    """A function whose outermost call of each thread is a range, whether it ends a step (an optimizer's) or only has a name. Functions with
+    one `thread` are one in this."""
 
     @functools.wraps(function)
     def wrapper(*arguments, **options):
@@ -30,7 +38,8 @@ def _in_range(function, name: bytes, family: int, thread: _Thread):
         handle = 0
         try:
             thread.inside = True
-            handle = _native.begin(family, name, len(name), 0)
+            named = inside_own(name)
+            handle = _native.begin(family, named, len(named), _collection_off(family))
             return function(*arguments, **options)
         finally:
             thread.inside = False
@@ -42,7 +51,7 @@ def _in_range(function, name: bytes, family: int, thread: _Thread):
 
 def _hook_backward() -> None:
     """Tensor.backward goes through it."""
-    torch.autograd.backward = _in_range(torch.autograd.backward, b"backward", _native.RANGE, _Thread())
+    torch.autograd.backward = _in_range(torch.autograd.backward, b"backward", _native.LABEL, _Thread())
 
 
 def _hook_optimizers() -> None:
@@ -64,7 +73,7 @@ def _hook_data_loading() -> None:
     from torch.utils.data import dataloader
 
     iterator = dataloader._BaseDataLoaderIter
-    iterator.__next__ = _in_range(iterator.__next__, b"data", _native.RANGE, _Thread())
+    iterator.__next__ = _in_range(iterator.__next__, b"data", _native.LABEL, _Thread())
 
 
 def _hook_memory_fraction() -> None:

@@ -116,3 +116,74 @@ def test_results_errors_and_lifetimes_are_those_of_torch_alone(tell):
     assert lines["dropped_graph"] == "True (True, True)"
     assert lines["copies"] == "True (False, True, False)"
     assert lines["compiled"].startswith("True (18.0, 1, 2)") and lines["odd_tensors"] == "True None", lines
+
+
+def test_looking_for_inputs_runs_no_code_of_the_arguments_and_finds_what_containers_and_data_classes_hold(tell):
+    told = tell(
+        """
+        import collections, dataclasses
+        import torch, memsnap
+        from memsnap import _categories
+        def runs(*_, **__): print("code of an argument ran"); raise KeyError("not loaded")
+        class Lazy:
+            __getattr__ = runs
+            __iter__ = runs
+            __class__ = property(runs)
+        class LazyDict(dict): values = items = keys = __iter__ = __getitem__ = runs
+        class LazyList(list): __iter__ = __getitem__ = runs
+        @dataclasses.dataclass
+        class Batch:
+            tokens: torch.Tensor
+            rest: list
+            __getattr__ = runs
+        Pair = collections.namedtuple("Pair", "left right")
+        class Model(torch.nn.Module):
+            def forward(self, *arguments, **options): return len(arguments), sorted(options)
+        model = Model()
+        memsnap.categorize(model)
+        seen = []
+        _categories.tell = lambda tensor, category: seen.append(int(tensor))
+        one = torch.tensor
+        batch = Batch(one(1), [one(2)])
+        print(model(Lazy(), LazyDict(a=one(3)), LazyList([one(4)]), Pair(one(5), (one(6),)), batch, [[[[[one(7)]]]]], config=Lazy(), x=one(8)))
+        print(seen)
+        """
+    )
+
+    assert told.stdout == "(6, ['config', 'x'])\n[3, 4, 5, 6, 1, 2, 8]\n", told.stdout + told.stderr
+
+
+def test_a_tensor_or_state_that_cannot_be_looked_at_fails_no_call_and_no_step(tell):
+    told = tell(
+        """
+        import torch, memsnap
+        from torch import nn
+        class Refusing(torch.Tensor):
+            refuses = False
+            @classmethod
+            def __torch_function__(cls, function, types, arguments=(), options=None):
+                if cls.refuses and "__get__" in str(function): raise LookupError("a tensor of the program refuses")
+                return super().__torch_function__(function, types, arguments, options or {})
+        class State(dict):
+            def values(self): raise LookupError("a state of the program refuses")
+        class Identity(nn.Module):
+            def forward(self, x): return "called"
+        class Gradient(nn.Parameter):
+            @property
+            def grad(self):
+                if Refusing.refuses: raise LookupError("a parameter of the program refuses")
+                return super().grad
+        model, layer = Identity(), nn.Linear(2, 2)
+        layer.weight = Gradient(torch.ones(2, 2))
+        optimizer = torch.optim.SGD([nn.Parameter(torch.ones(2))], lr=0.1)
+        memsnap.categorize(model, optimizer); memsnap.categorize(layer)
+        optimizer.state = State()
+        Refusing.refuses = True
+        print(model(torch.ones(2).as_subclass(Refusing)))
+        optimizer.step()
+        layer(torch.ones(1, 2)).sum().backward()
+        print("stepped")
+        """
+    )
+
+    assert told.stdout == "called\nstepped\n", told.stderr

@@ -193,6 +193,37 @@ def test_a_coroutines_phase_is_not_open_in_other_tasks(tell):
     assert told.story().count("label:many( mark closed )") == 3
 
 
+def test_a_decorated_function_is_of_the_kind_it_was(tell):
+    told = tell(
+        """
+        import inspect, memsnap
+        def plain(): pass
+        def generator(): yield
+        async def coroutine(): pass
+        async def generating(): yield
+        kinds = (inspect.isgeneratorfunction, inspect.iscoroutinefunction, inspect.isasyncgenfunction)
+        for function in (plain, generator, coroutine, generating):
+            wrapped = memsnap.phase("p")(function)
+            print(function.__name__ == wrapped.__name__, [kind(function) for kind in kinds] == [kind(wrapped) for kind in kinds])
+        """
+    )
+
+    assert told.stdout == "True True\n" * 4, told.stderr
+
+
+def test_the_package_warns_of_nothing_and_does_not_import_asyncio(tell):
+    program = """
+        import sys, warnings
+        warnings.simplefilter("error")
+        import memsnap
+        @memsnap.phase("p")
+        async def coroutine(): pass
+        print("asyncio" in sys.modules)
+        """
+
+    assert [told.stdout + told.stderr for told in (tell(program), tell(program, preload=False))] == ["False\n"] * 2
+
+
 def test_each_pass_of_the_garbage_collector_is_a_range_of_its_generation(tell):
     told = tell(
         """

@@ -38,7 +38,7 @@ def test_the_command_gets_the_recorder_the_options_and_the_search_path(memsnap, 
     options = ("--out", "r-%p.bin", "--stack", "both", "--depth", 7, "--ring-mb", 3, "--sample-ms", 0, "--keep", "always", "--no-names", "--quiet")
     environment, search, _ = shown(memsnap("run", *options, "--", sys.executable, "-c", SHOW, LD_PRELOAD="/lib/first.so"))
 
-    assert environment["LD_PRELOAD"] == f"/lib/first.so:{stand_in}"
+    assert environment["LD_PRELOAD"] == f"{stand_in}:/lib/first.so"
     assert environment["PYTHONPATH"] == f"{SITE}:{PACKAGE}"
     wanted = {"OUT": "r-%p.bin", "STACK": "both", "DEPTH": "7", "RING_MB": "3", "SAMPLE_MS": "0", "KEEP": "always", "NAMES": "0", "QUIET": "1"}
     assert {name: environment.get(f"MEMSNAP_{name}") for name in wanted} == wanted
@@ -78,6 +78,7 @@ def test_the_process_is_the_commands_own(stand_in, memsnap):
     (("run",), 2, "no command"),
     (("run", "--"), 2, "no command"),
     (("run", "--nonsense", "true"), 2, "--nonsense"),
+    (("run", "--ring-mb", "abc", "--", "true"), 2, "abc"),
     (("run", "--library", "/nowhere/libmemsnap.so", "true"), 2, "/nowhere/libmemsnap.so"),
     (("run", "--", "no-such-command-here"), 127, "no-such-command-here: command not found"),
     (("run", "--", "./not-executable"), 126, "./not-executable: "),

@@ -24,7 +24,7 @@ class Net(nn.Module):
         return x
 """
 FORWARD = (
-    "range:forward( label:encoder( label:encoder.Linear.0( ) label:encoder.ReLU.1( ) )"
+    "label:forward( label:encoder( label:encoder.Linear.0( ) label:encoder.ReLU.1( ) )"
     " label:layers.0( label:layers.0.Sequential.0( ) ) label:layers.1( label:layers.1.Sequential.0( ) ) )"
 )
 
@@ -56,7 +56,49 @@ print("done", sys.argv, "memsnap" in sys.path)
     )
 
     assert (told.code, told.stdout, told.stderr) == (0, "done ['job.py'] False\n", "")
-    assert told.story() == f"range:data( ) {FORWARD} range:backward( ) optimizer:optimizer( ) " * 2 + "range:data( )"
+    assert told.story() == f"label:data( ) {FORWARD} label:backward( ) optimizer:optimizer( ) " * 2 + "label:data( )"
+
+
+def test_a_phase_of_the_program_stays_in_front_of_what_runs_inside_it(run):
+    told = run(
+        NET
+        + """
+import memsnap
+with memsnap.phase("evaluation"), memsnap.phase("first"):
+    with memsnap.phase("second"): pass
+    Net().encoder(torch.ones(1, 4))
+torch.nn.ReLU()(torch.ones(1))
+"""
+    )
+
+    assert told.story() == (
+        "range:evaluation( range:first( range:second( ) label:first/forward( label:first/Linear.0( ) label:first/ReLU.1( ) ) ) ) label:forward( )")
+
+
+def test_what_the_backward_pass_calls_again_is_part_of_it(run):
+    told = run(
+        NET
+        + """
+from torch.utils.checkpoint import checkpoint
+net = Net()
+checkpoint(net.encoder, torch.ones(1, 4, requires_grad=True), use_reentrant=False).sum().backward()
+"""
+    )
+
+    assert told.story() == "label:forward( label:Linear.0( ) label:ReLU.1( ) ) label:backward( )"
+
+
+def test_an_optimizers_step_tells_that_cyclic_collection_is_off(run):
+    told = run(
+        NET
+        + """
+import gc
+optimizer = torch.optim.SGD(Net().parameters())
+optimizer.step(); gc.disable(); optimizer.step()
+"""
+    )
+
+    assert [line.split()[-2] for line in told.of("begin") if line.endswith("optimizer")] == ["0", "1"]
 
 
 def test_what_fails_inside_a_hooked_call_fails_as_ever_and_leaves_no_range_open(run):
@@ -97,7 +139,7 @@ threads = [threading.Thread(target=Net(), args=(torch.ones(1, 4),)) for _ in ran
     told.story()
     assert len([line for line in told.of("begin") if " 2 0 optimizer" in line]) == 2, "a step that calls its parent's is one step"
     assert len({thread for thread, _, rest in told.lines if rest.endswith("forward")}) == 3
-    assert len([line for line in told.of("begin") if line.endswith(" 3 0 forward")]) == 4, "each outermost call is a forward pass, also after a failed one"
+    assert len([line for line in told.of("begin") if line.endswith(" 0 0 forward")]) == 4, "each outermost call is a forward pass, also after a failed one"
 
 
 def test_compiled_scripted_traced_and_copied_models_are_what_they_are_without_us(run, tell):
@@ -141,6 +183,55 @@ scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 1); optimizer.step(); sch
     assert plain.code == 0 and "True" in plain.stdout, plain.stderr
     assert told.stdout == plain.stdout
     told.story()
+
+
+def test_a_module_whose_own_code_fails_when_it_is_asked_for_names_is_labelled_by_its_class_and_called_as_ever(run):
+    told = run(
+        """
+import torch
+from torch import nn
+class Outer(nn.Module):
+    asked = 0
+    def __init__(self):
+        super().__init__(); self.inner = nn.Sequential(nn.Identity())
+    def named_modules(self, *arguments, **options):
+        Outer.asked += 1
+        raise RuntimeError("not ready")
+    def forward(self, x): return self.inner(x)
+class Unhashable(Outer):
+    def __hash__(self): raise LookupError("no key")
+class Nameless(Outer):
+    def named_modules(self, *arguments, **options): return [(3, self.inner)]
+for model in (Outer(), Unhashable(), Nameless()):
+    for _ in range(2): print(model(torch.ones(1)).item(), end=" ")
+print(Outer.asked)
+"""
+    )
+
+    assert told.stdout == "1.0 1.0 1.0 1.0 1.0 1.0 1\n", told.stderr
+    assert told.story() == " ".join(["label:forward( label:Sequential( label:Sequential.Identity.0( ) ) )"] * 6)
+
+
+def test_a_module_call_is_one_python_frame_deeper_and_no_more_at_any_depth(run, tell):
+    program = """
+import sys, torch
+from torch import nn
+class Depth(nn.Module):
+    def __init__(self, inner):
+        super().__init__(); self.inner = inner
+    def forward(self, depths):
+        frame, count = sys._getframe(), 0
+        while frame: frame, count = frame.f_back, count + 1
+        return self.inner(depths + [count]) if self.inner else depths + [count]
+model = None
+for _ in range(8): model = Depth(model)
+print(*model([]))
+"""
+    told = run(program)
+    plain = tell(preload=False, command=[sys.executable, "job.py"])
+
+    ours, torchs = ([int(depth) for depth in said.stdout.split()] for said in (told, plain))
+    assert [mine - its for mine, its in zip(ours, torchs, strict=True)] == list(range(1, 9)), told.stderr + plain.stderr
 
 
 def test_a_model_is_not_kept_alive(run):
