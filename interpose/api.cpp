@@ -45,6 +45,7 @@ uint64_t memsnap1_begin(uint32_t family, const char* name, size_t name_bytes, ui
     if (!scope.entered()) return handle;
     Range range;
     range.family = told_family(family);
+    range.collection_off = range.family == wire::Family::optimizer && (detail & 1) != 0;
     if (range.family != wire::Family::collection) detail = 0;
     if (scope.recorder() == nullptr) {
         keep_early_range(handle, range, name, name_bytes, detail);

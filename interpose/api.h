@@ -20,7 +20,8 @@ MEMSNAP_EXPORT uint32_t memsnap1_version(void);
 MEMSNAP_EXPORT int memsnap1_recording(void);
 
 // Opens a range on the calling thread; `family` is one of wire::Family: none (a label), optimizer, range,
-// collection (then `detail` is the generation collected, else 0). The handle is not 0.
+// collection (then `detail` is the generation collected); an optimizer's `detail` is 1 when cyclic collection
+// is switched off, else it is 0. The handle is not 0.
 MEMSNAP_EXPORT uint64_t memsnap1_begin(uint32_t family, const char* name, size_t name_bytes, uint64_t detail);
 // Closes it, on the thread that opened it; ranges may be closed out of order. An unknown handle is ignored.
 MEMSNAP_EXPORT void memsnap1_end(uint64_t range);

@@ -13,12 +13,14 @@ std::atomic<Dealloc*> g_original{nullptr};
 void count_and_dealloc(void* code) {
     g_code_generations[generation_slot(reinterpret_cast<uintptr_t>(code))].fetch_add(
         1, std::memory_order_relaxed);
+    g_code_deaths.fetch_add(1, std::memory_order_relaxed);
     return g_original.load(std::memory_order_relaxed)(code);
 }
 
 }  // namespace
 
 std::atomic<uint32_t> g_code_generations[kGenerationSlots];
+std::atomic<uint64_t> g_code_deaths{0};
 
 void watch_code_objects(uintptr_t code_type) {
     auto* slot = reinterpret_cast<Dealloc**>(code_type + kTypeDealloc);

@@ -12,6 +12,7 @@ namespace memsnap::recorder {
 
 inline constexpr uint32_t kGenerationSlots = 65536;
 extern std::atomic<uint32_t> g_code_generations[kGenerationSlots];
+extern std::atomic<uint64_t> g_code_deaths;
 
 // Addresses share a generation: then one function may have two, but never two functions one.
 inline uint32_t generation_slot(uintptr_t code) {
@@ -20,6 +21,11 @@ inline uint32_t generation_slot(uintptr_t code) {
 }
 inline uint32_t code_generation(uintptr_t code) {
     return g_code_generations[generation_slot(code)].load(std::memory_order_relaxed);
+}
+
+// How many have died at all: while it stays, so does every generation.
+inline uint64_t code_deaths() {
+    return g_code_deaths.load(std::memory_order_relaxed);
 }
 
 // `code_type` is the interpreter's PyCode_Type. The caller holds the GIL.

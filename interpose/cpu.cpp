@@ -122,6 +122,35 @@ uint64_t read_monotonic_ns() {
     return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
 }
 
+#if defined(__x86_64__)
+const Unwinding kUnwinding = {
+    .frame_pointer = 6,
+    .stack_pointer = 7,
+    .instruction = 16,
+    .init = "_ULx86_64_init_local",
+    .step = "_ULx86_64_step",
+    .get_register = "_ULx86_64_get_reg",
+    .find_saved = "_ULx86_64_get_save_loc",
+    .flush = "_Ux86_64_flush_cache",
+    .address_space = "_ULx86_64_local_addr_space",
+};
+
+const uint64_t* make_frame(ucontext_t& context, uint64_t instruction, uint64_t stack,
+                           uint64_t frame_pointer) {
+    auto* registers = context.uc_mcontext.gregs;
+    registers[REG_RIP] = static_cast<greg_t>(instruction);
+    registers[REG_RSP] = static_cast<greg_t>(stack);
+    registers[REG_RBP] = static_cast<greg_t>(frame_pointer);
+    return reinterpret_cast<const uint64_t*>(&registers[REG_RBP]);
+}
+#else
+const Unwinding kUnwinding = {};
+
+const uint64_t* make_frame(ucontext_t&, uint64_t, uint64_t, uint64_t) {
+    return nullptr;
+}
+#endif
+
 void choose_cpu_features() {
     g_crc_instruction = crc_instruction_present();
     g_clock_source = pick_clock();

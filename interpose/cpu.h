@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Everything that differs between processors: the raw time counter, CRC32C, waiting. The rule: the counter is
-// read without a system call, the check is the same number on every processor, and whether an instruction
-// exists is asked at run time, since one build serves many machines.
+// Everything that differs between processors: the raw time counter, CRC32C, waiting, the registers of a
+// frame. The rule: the counter is read without a system call, the check is the same number on every
+// processor, and whether an instruction exists is asked at run time, since one build serves many machines.
 #pragma once
+
+#include <ucontext.h>
 
 #include <cstdint>
 
@@ -41,6 +43,17 @@ inline void pause_processor() {
     asm volatile("yield");
 #endif
 }
+
+// How libunwind calls this processor's registers and its own functions for it. Rules of frames are known
+// where a call leaves the return address in memory, right below the caller's frame; elsewhere all is null.
+struct Unwinding {
+    int frame_pointer, stack_pointer, instruction;
+    const char *init, *step, *get_register, *find_saved, *flush, *address_space;
+};
+extern const Unwinding kUnwinding;
+
+// Makes up the registers of a frame. Returns where its frame pointer is kept.
+const uint64_t* make_frame(ucontext_t& context, uint64_t instruction, uint64_t stack, uint64_t frame_pointer);
 
 // `words` are the eight words of a wire::Record: covers seq and bytes 12..63.
 uint32_t record_check(const uint64_t words[8]);

@@ -17,13 +17,13 @@ constinit Hidden<int(void* handle)> g_real("dlclose");
 
 extern "C" MEMSNAP_EXPORT int dlclose(void* handle) noexcept {
     using namespace memsnap::recorder;
-    const bool matters = g_caller_count.load(std::memory_order_acquire) > 1;
+    const bool has_callers = g_caller_count.load(std::memory_order_acquire) > 1;
+    Recorder* recorder = current_recorder();
+    const bool has_walks = recorder != nullptr && recorder->objects != nullptr;
     // Stacks may lead through an object that came and goes within a second.
-    if (Recorder* recorder = matters ? current_recorder() : nullptr) map_loaded_objects(*recorder);
+    if (has_walks) map_loaded_objects(*recorder);
     int result = g_real.get()(handle);
-    if (matters) {
-        notice_unloading();
-        retire_unloaded_callers();
-    }
+    if ((has_callers || has_walks) && notice_unloading() && has_walks) retire_walked_objects(*recorder);
+    if (has_callers) retire_unloaded_callers();
     return result;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the sidecar tells of stacks already: which tokens, and which code objects under which ids. The rules:
+// What is known of stacks already: what the sidecar tells of them, which tokens, and which code objects under
+// which ids; and what threads remember of their own. The rules:
 // no lock; a place is claimed by compare and swap before the entry is written, so that it is written once; a
 // table that is full is no failure, only something that is not told.
 #pragma once
@@ -8,6 +9,8 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+
+#include "recalled_sites.h"
 
 namespace memsnap::recorder {
 
@@ -64,10 +67,13 @@ struct Scratch {
 struct Interned {
     static constexpr uint32_t kScratchCount = 4;
     static constexpr uint64_t kCodePlaces = 65536;
+    static constexpr uint32_t kRecallingThreads = 64;
 
     WordSet stacks;  // by token
     WordSet codes;   // by hash of address and generation; the id is 1 + the place
     Scratch scratch[kScratchCount];
+    std::atomic<uint32_t> recalling_count;  // threads that asked for room to remember sites
+    RecalledSites recalled[kRecallingThreads];
 };
 
 // As many stacks as the sidecar could hold, if they are no shorter than a few frames.

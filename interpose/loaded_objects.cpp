@@ -41,12 +41,23 @@ BuildId build_id_in(const unsigned char* notes, uint64_t size_bytes, uint64_t al
     return {};
 }
 
+// Tools that rewrite objects leave notes behind that nothing maps.
+bool is_readable(const dl_phdr_info& info, const ElfW(Phdr) & part) {
+    for (int i = 0; i < info.dlpi_phnum; ++i) {
+        const auto& load = info.dlpi_phdr[i];
+        if (load.p_type != PT_LOAD || (load.p_flags & PF_R) == 0 || part.p_vaddr < load.p_vaddr) continue;
+        const uint64_t offset = part.p_vaddr - load.p_vaddr;
+        if (offset <= load.p_filesz && part.p_filesz <= load.p_filesz - offset) return true;
+    }
+    return false;
+}
+
 BuildId build_id_of(const dl_phdr_info& info) {
     for (int i = 0; i < info.dlpi_phnum; ++i) {
         const auto& header = info.dlpi_phdr[i];
-        if (header.p_type != PT_NOTE) continue;
+        if (header.p_type != PT_NOTE || !is_readable(info, header)) continue;
         const auto* notes = reinterpret_cast<const unsigned char*>(info.dlpi_addr + header.p_vaddr);
-        BuildId found = build_id_in(notes, header.p_memsz, header.p_align == 8 ? 8 : 4);
+        BuildId found = build_id_in(notes, header.p_filesz, header.p_align == 8 ? 8 : 4);
         if (found.bytes != nullptr) return found;
     }
     return {};
@@ -186,6 +197,22 @@ Look first_look() {
     return look;
 }
 
+struct Present {
+    static constexpr uint32_t kCapacity = 256;
+    MappedObject* walked[kCapacity];
+    bool is_there[kCapacity];
+    uint32_t count;
+};
+
+int visit_present(dl_phdr_info* info, size_t, void* data) {
+    auto& present = *static_cast<Present*>(data);
+    const uint64_t begin = extent_of(*info).begin;
+    for (uint32_t i = 0; i < present.count; ++i) {
+        if (present.walked[i]->begin == begin) present.is_there[i] = true;
+    }
+    return 0;
+}
+
 // Another thread that is at it is done soon, unless it was killed, or is stopped.
 bool take(ObjectMap& map) {
     constexpr uint32_t kTries = 10000;
@@ -219,6 +246,26 @@ void map_loaded_objects(Recorder& recorder) {
     dl_iterate_phdr(visit_object, &look);
     map.added.store(look.added, std::memory_order_release);
     map.removed.store(look.removed, std::memory_order_release);
+    map.busy.store(0, std::memory_order_release);
+}
+
+void retire_walked_objects(Recorder& recorder) {
+    if (recorder.objects == nullptr || !take(*recorder.objects)) return;
+    ObjectMap& map = *recorder.objects;
+    Present present{};
+    for (uint32_t i = 0; i < map.count && present.count < Present::kCapacity; ++i) {
+        MappedObject& object = map.objects[i];
+        if (object.end != 0 && object.is_walked.load(std::memory_order_relaxed))
+            present.walked[present.count++] = &object;
+    }
+    dl_iterate_phdr(visit_present, &present);
+    bool is_any_gone = false;
+    for (uint32_t i = 0; i < present.count; ++i) {
+        if (present.is_there[i]) continue;
+        present.walked[i]->is_walked.store(false, std::memory_order_relaxed);
+        is_any_gone = true;
+    }
+    if (is_any_gone) g_walk_epoch.fetch_add(1, std::memory_order_acq_rel);
     map.busy.store(0, std::memory_order_release);
 }
 

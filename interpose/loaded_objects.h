@@ -47,6 +47,9 @@ inline uint32_t walk_epoch() {
 // Takes note of what was unloaded since the last look; true when something was.
 bool notice_unloading();
 
+// After a dlclose: whether code that was walked through is gone; then a new epoch has begun.
+void retire_walked_objects(Recorder& recorder);
+
 // Whether the map of this recording lacks something.
 bool are_objects_unmapped(const Recorder& recorder);
 // Enters the objects that the sidecar does not tell of yet.

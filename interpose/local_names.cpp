@@ -4,6 +4,7 @@
 #include "cpu.h"
 #include "names.h"
 #include "process.h"
+#include "text.h"
 
 namespace memsnap::recorder {
 namespace {
@@ -104,12 +105,7 @@ bool look_up(LocalNames& names, uint64_t key, NameIds& ids) {
 }  // namespace
 
 size_t kept_bytes(const char* text, size_t text_bytes) {
-    if (text_bytes <= kMarkText_bytes) return text_bytes;
-    size_t size = kMarkText_bytes;
-    while (size != 0 && (static_cast<unsigned char>(text[size]) & 0xc0) == 0x80) {
-        --size;
-    }
-    return size;
+    return whole_characters(text, text_bytes, kMarkText_bytes);
 }
 
 NameIds ids_of_text(Recorder& recorder, const char* text, size_t text_bytes) {
@@ -130,10 +126,17 @@ NameIds ids_of_place(Recorder& recorder, uint64_t place, Describe* describe, con
     // Apart from the keys of texts, whose hashes are not inverted.
     uint64_t key = key_of(~mix(place));
     NameIds ids;
-    if (look_up(recorder.local_names, key, ids)) return ids;
+    LocalNames& names = recorder.local_names;
+    if (look_up(names, key, ids)) return ids;
+    if (names.place_count.load(std::memory_order_relaxed) >= LocalNames::kPlaceCapacity) {
+        bump(recorder.header->counters.names_dropped);
+        return {};
+    }
     char text[kMarkText_bytes];
     size_t text_bytes = describe(what, text, sizeof text);
-    return enter(recorder, key, 0, text, text_bytes);
+    ids = enter(recorder, key, 0, text, text_bytes);
+    if (ids.fresh) names.place_count.fetch_add(1, std::memory_order_relaxed);
+    return ids;
 }
 
 }  // namespace memsnap::recorder

@@ -2,7 +2,8 @@
 //
 // Local ids of the texts a program tells: phases, marks, dimensions, modules. The rules: an id stands for one
 // text (or one place that a module is called at) as long as the process lives, and its text enters the
-// sidecar once; finding one is lock-free and bounded; a text that finds no room has id 0 and is counted.
+// sidecar once; finding one is lock-free and bounded; a text that finds no room has id 0 and is counted; a
+// program that makes modules anew for ever leaves room for what it tells.
 #pragma once
 
 #include <atomic>
@@ -28,12 +29,14 @@ struct NameIds {
 
 struct LocalNames {
     static constexpr uint32_t kCapacity = 4096;
+    static constexpr uint32_t kPlaceCapacity = kCapacity / 2;
     static constexpr uint32_t kSlotCount = 2 * kCapacity;
     struct Slot {
         std::atomic<uint64_t> key;  // claimed by compare and swap; 0: unused
         std::atomic<uint32_t> ids;  // NameIds packed; stored last, 0: not yet
     };
     std::atomic<uint32_t> count;
+    std::atomic<uint32_t> place_count;  // of those, places
     Slot slots[kSlotCount];
 };
 

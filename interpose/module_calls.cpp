@@ -59,6 +59,11 @@ uintptr_t without_cell(uintptr_t object) {
     return is_cell ? memory.at<uintptr_t>(object + kCellContents) : object;
 }
 
+uintptr_t module_in(uintptr_t frame) {
+    OwnMemory memory;
+    return without_cell(without_tag(memory.at<uintptr_t>(frame + g_python.layout.frame_locals)));
+}
+
 // Both functions are (self, *args, **kwargs): each call makes a dict of its own, which stays as it is.
 uint64_t activation_of(uintptr_t frame) {
     constexpr uintptr_t kKeywords = 2 * sizeof(uintptr_t);
@@ -92,8 +97,15 @@ void learn_module_code(const void* code, const char* file_name, size_t file_name
     g_learnt_count.fetch_add(1, std::memory_order_release);
 }
 
-bool is_any_module_code_known() {
-    return g_learnt_count.load(std::memory_order_acquire) != 0;
+uint32_t known_module_codes() {
+    return g_learnt_count.load(std::memory_order_acquire);
+}
+
+ModuleCall module_call_at(uintptr_t frame, const PythonFrame& caller) {
+    uintptr_t module = module_in(frame);
+    if (module == 0) return {};
+    return ModuleCall{reinterpret_cast<const void*>(frame), reinterpret_cast<const void*>(module), caller,
+                      activation_of(frame)};
 }
 
 OutermostModule::OutermostModule() {
@@ -105,26 +117,24 @@ OutermostModule::OutermostModule() {
     }
 }
 
-void OutermostModule::take(const PythonLayout& layout, uintptr_t frame) {
-    OwnMemory memory;
-    uintptr_t module = without_cell(without_tag(memory.at<uintptr_t>(frame + layout.frame_locals)));
-    if (module == 0) return;
-    module_ = module;
+void OutermostModule::take(uintptr_t frame) {
+    if (module_in(frame) == 0) {
+        has_unread_ = true;
+        return;
+    }
     frame_ = frame;
     caller_code_ = 0;
     wants_caller_ = true;
 }
 
 ModuleCall OutermostModule::get() const {
-    ModuleCall call{};
-    if (module_ == 0) return call;
-    call.frame = reinterpret_cast<const void*>(frame_);
-    call.module = reinterpret_cast<const void*>(module_);
-    call.activation = activation_of(frame_);
-    if (caller_code_ == 0) return call;
-    call.caller = PythonFrame{reinterpret_cast<const void*>(caller_code_), caller_instruction_,
-                              code_generation(caller_code_)};
-    return call;
+    if (frame_ == 0) return {};
+    PythonFrame caller{};
+    if (caller_code_ != 0) {
+        caller = PythonFrame{reinterpret_cast<const void*>(caller_code_), caller_instruction_,
+                             code_generation(caller_code_)};
+    }
+    return module_call_at(frame_, caller);
 }
 
 }  // namespace memsnap::recorder

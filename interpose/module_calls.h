@@ -13,14 +13,17 @@ namespace memsnap::recorder {
 void learn_module_code(const void* code, const char* file_name, size_t file_name_bytes, const char* name,
                        size_t name_bytes);
 
-bool is_any_module_code_known();
+// How many were learnt, those among them that took another's place.
+uint32_t known_module_codes();
+// The call whose frame that is; none where the module cannot be read.
+ModuleCall module_call_at(uintptr_t frame, const PythonFrame& caller);
 
 // Sees the frames of one walk from the innermost outwards.
 class OutermostModule {
   public:
     OutermostModule();
     bool is_looking() const { return count_ != 0; }
-    void see(const PythonLayout& layout, WalkedFrame walked) {
+    void see(WalkedFrame walked) {
         if (wants_caller_) {
             caller_code_ = walked.code;
             caller_instruction_ = walked.instruction;
@@ -28,23 +31,25 @@ class OutermostModule {
         }
         for (uint32_t i = 0; i < count_; ++i) {
             if (walked.code == codes_[i]) [[unlikely]]
-                take(layout, walked.frame);
+                take(walked.frame);
         }
     }
     ModuleCall get() const;
+    // A module was called whose object could not be read.
+    bool has_unread() const { return has_unread_; }
 
   private:
     static constexpr uint32_t kCapacity = 8;
 
-    void take(const PythonLayout& layout, uintptr_t frame);
+    void take(uintptr_t frame);
 
     uintptr_t codes_[kCapacity];
     uint32_t count_ = 0;
     uint32_t caller_instruction_ = 0;
     uintptr_t caller_code_ = 0;  // 0: called by no Python code
     uintptr_t frame_ = 0;
-    uintptr_t module_ = 0;
     bool wants_caller_ = false;
+    bool has_unread_ = false;
 };
 
 }  // namespace memsnap::recorder

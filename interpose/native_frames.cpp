@@ -4,9 +4,7 @@
 #include <dlfcn.h>
 #include <time.h>
 
-#include "asking.h"
 #include "elf_lookup.h"
-#include "frame_rules.h"
 #include "loaded_objects.h"
 
 extern "C" __attribute__((visibility("hidden"))) const char __ehdr_start[];
@@ -55,8 +53,10 @@ Step next_step(Preparation& preparation) {
             return preparation.backtrace == nullptr ? Step::done : Step::warm_up;
         }
         case Step::warm_up: {
+            // What it does once, it does here.
             void* address = nullptr;
-            preparation.backtrace(&address, 1);  // what it does once, it does here
+            if (g_has_rules) warm_up_frame_rules();
+            if (!g_has_rules) preparation.backtrace(&address, 1);
             return Step::done;
         }
         case Step::done:
@@ -70,7 +70,7 @@ bool is_own(const void* address) {
     return value >= reinterpret_cast<uintptr_t>(&__ehdr_start) && value < reinterpret_cast<uintptr_t>(&_end);
 }
 
-// What a thread learnt of frames stays with libunwind as long as the thread lives.
+// Where there are no rules: what a thread learnt of frames stays with libunwind as long as the thread lives.
 bool knows_untruth(ThreadState& state) {
     uint32_t epoch = walk_epoch() + 1;
     if (state.walk_epoch == 0) state.walk_epoch = epoch;
@@ -109,23 +109,23 @@ void say_native_stacks(Recorder& recorder) {
         .store(static_cast<uint8_t>(native_stacks()), std::memory_order_relaxed);
 }
 
-// The frame of this function is where the walk begins: it stays one.
-__attribute__((noinline)) void walk_native(ThreadState* state, uint32_t depth, NativeStack& stack) {
+void walk_native(ThreadState& state, const uint64_t* frame, uint32_t depth, NativeStack& stack,
+                 WordsRead& read) {
     stack.count = 0;
     stack.cut = false;
+    read.begin(0);
     Backtrace* backtrace = g_backtrace.load(std::memory_order_acquire);
-    if (backtrace == nullptr || state == nullptr) return;
-    const auto* frame = static_cast<const uint64_t*>(__builtin_frame_address(0));
+    if (backtrace == nullptr) return;
     const int wanted = static_cast<int>(depth + kOwnFrames + 1);
     void* addresses[kMaxFrames + kOwnFrames + 1];
-    int found = -1;
-    // The mark first, then the look: a thread that forks announces that first and looks at the marks then.
-    state->unwinding.store(1, std::memory_order_seq_cst);
-    if (!is_forking()) {
-        if (g_has_rules) found = walk_by_rules(*state, frame, addresses, wanted);
-        if (found < 0 && !knows_untruth(*state)) found = backtrace(addresses, wanted);
+    Walked walked{0, false};
+    if (g_has_rules) {
+        walked = walk_by_rules(state, frame, addresses, wanted, read);
+    } else {
+        UnwindingScope scope(state);
+        if (scope.may() && !knows_untruth(state)) walked.count = backtrace(addresses, wanted);
     }
-    state->unwinding.store(0, std::memory_order_release);
+    const int found = walked.count;
     int first = 0;
     while (first < found && is_own(addresses[first])) {
         ++first;
@@ -133,7 +133,7 @@ __attribute__((noinline)) void walk_native(ThreadState* state, uint32_t depth, N
     for (; first < found && stack.count < depth; ++first) {
         stack.addresses[stack.count++] = reinterpret_cast<uint64_t>(addresses[first]);
     }
-    stack.cut = first < found;
+    stack.cut = first < found || walked.is_broken;
 }
 
 void wait_for_unwinding() {
@@ -147,11 +147,13 @@ void wait_for_unwinding() {
     const uint32_t count = std::atomic_ref<uint32_t>(recorder->header->thread_count).load();
     int tries = 0;
     for (uint32_t i = 1; i < count && i < kThreadCapacity; ++i) {
-        const ThreadState& state = recorder->thread_states[i];
+        ThreadState& state = recorder->thread_states[i];
         const timespec pause{0, kPause_ns};
         while (&state != own && state.unwinding.load(std::memory_order_seq_cst) != 0 && ++tries < kTries) {
             nanosleep(&pause, nullptr);
         }
+        // One that left by a jump out of a signal handler: nobody waits for it again.
+        if (&state != own && tries >= kTries) state.unwinding.store(0, std::memory_order_relaxed);
     }
 }
 

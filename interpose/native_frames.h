@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The native frames of the calling thread, by libunwind's cached trace. The rules: libunwind is loaded by the
-// side thread and by it alone; a hook only calls it when it is ready, and on its way to a frame that is new
-// to the thread it asks the dynamic linker by dl_iterate_phdr and nothing else (elf_lookup.h tells why that
-// may be done under an allocator's lock, and in a constructor that a dlopen runs); a thread forks only while
-// no other one is in it; a thread whose knowledge of frames may be untrue is not unwound any more.
+// The native frames of the calling thread, by rules learnt from libunwind (frame_rules.h), or by its cached
+// trace on processors without them. The rules: libunwind is loaded by the side thread and by it alone; a hook
+// only calls it when it is ready, and on its way to a frame that is new it asks the dynamic linker by
+// dl_iterate_phdr and nothing else (elf_lookup.h tells why that may be done under an allocator's lock, and in
+// a constructor that a dlopen runs); a thread forks only while no other one is in it.
 #pragma once
 
 #include <cstdint>
 
+#include "asking.h"
+#include "frame_rules.h"
 #include "process.h"
 #include "python_frames.h"
 
@@ -33,8 +35,29 @@ wire::NativeStacks native_stacks();
 // Writes that into the header of a recording.
 void say_native_stacks(Recorder& recorder);
 
-// Empty while libunwind is not ready.
-void walk_native(ThreadState* state, uint32_t depth, NativeStack& stack);
+// The time in which a thread is inside libunwind. The mark first, then the look: a thread that forks
+// announces that first and looks at the marks then.
+class UnwindingScope {
+  public:
+    explicit UnwindingScope(ThreadState& state) : state_(state) {
+        state.unwinding.store(1, std::memory_order_seq_cst);
+        may_ = !is_forking();
+    }
+    ~UnwindingScope() { state_.unwinding.store(0, std::memory_order_release); }
+    UnwindingScope(const UnwindingScope&) = delete;
+    UnwindingScope& operator=(const UnwindingScope&) = delete;
+
+    bool may() const { return may_; }
+
+  private:
+    ThreadState& state_;
+    bool may_;
+};
+
+// Walks from the frame of the calling function, which begins at `frame`. Empty while libunwind is not ready.
+// `read` is whole when the walk can be recalled.
+void walk_native(ThreadState& state, const uint64_t* frame, uint32_t depth, NativeStack& stack,
+                 WordsRead& read);
 
 // Of a thread that is about to fork, after it has announced that (asking.h): waits a bounded time until no
 // other thread is being unwound.

@@ -99,6 +99,7 @@ RangeId start(const Message& message) {
     if (!scope.entered()) return 0;
     uint64_t handle = next_handle();
     Range range;
+    range.async = true;
     if (scope.recorder() == nullptr) {
         keep_early_range(handle, range, message.text(), message.size(), 0);
         return handle;

@@ -24,21 +24,6 @@ size_t bounded_size(const char* text) {
     return kept_bytes(text, strnlen(text, kMarkText_bytes + 1));
 }
 
-size_t encode(uint32_t character, char (&bytes)[4]) {
-    if (character > 0x10ffff || (character >= 0xd800 && character < 0xe000)) character = 0xfffd;
-    if (character < 0x80) {
-        bytes[0] = static_cast<char>(character);
-        return 1;
-    }
-    size_t size = character < 0x800 ? 2 : character < 0x10000 ? 3 : 4;
-    for (size_t i = size; i-- > 1;) {
-        bytes[i] = static_cast<char>(0x80 | (character & 0x3f));
-        character >>= 6;
-    }
-    bytes[0] = static_cast<char>((0xf00 >> size & 0xff) | character);
-    return size;
-}
-
 }  // namespace
 
 Message::Message(const char* text) {
@@ -65,8 +50,8 @@ void Message::take(const char* text) {
 
 void Message::take(const wchar_t* text) {
     for (; text != nullptr && *text != 0; ++text) {
-        char bytes[4];
-        size_t size = encode(static_cast<uint32_t>(*text), bytes);
+        unsigned char bytes[kLongestCharacter_bytes];
+        size_t size = write_utf8(static_cast<uint32_t>(*text), bytes);
         if (size_ + size > sizeof converted_) return;
         memcpy(converted_ + size_, bytes, size);
         size_ += size;

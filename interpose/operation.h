@@ -9,6 +9,7 @@
 
 #include "event.h"
 #include "open_ranges.h"
+#include "proven_stack.h"
 #include "wire.h"
 
 namespace memsnap::recorder {
@@ -61,6 +62,7 @@ class Operation {
 };
 
 struct PendingCall;
+struct RecalledSites;
 
 // How to leave a frame with that return address, as one thread found it last: see frame_rules.h.
 struct KnownRule {
@@ -78,6 +80,9 @@ struct ThreadState {
     OpenRanges ranges;
     ModuleRange module_range;
     KnownRule known_rules[kKnownRules];
+    ProvenStack proven_stack;
+    RecalledSites* recalled;  // null: none yet, see recalled_sites.h
+    bool is_recall_refused;
     // The last call records of the operation: the record of call n is at n modulo the size.
     wire::Record calls[wire::kKeyframeOperationRecords];
 };

@@ -7,7 +7,7 @@
 namespace memsnap::recorder {
 namespace {
 
-// In the handle of a range that is known by its number alone.
+// In the handle of a range that has no place.
 constexpr uint64_t kDeeperBit = uint64_t{1} << 63;
 // In Recorder::labelling, above the sum of the threads' indices.
 constexpr uint64_t kOneThread = uint64_t{1} << 32;
@@ -16,14 +16,18 @@ constexpr uint64_t kOneThread = uint64_t{1} << 32;
 std::atomic<uint64_t> g_last_handle{0};
 
 uint16_t innermost_label(const OpenRanges& ranges) {
-    uint32_t count = ranges.count.load(std::memory_order_acquire);
-    if (count > OpenRanges::kCapacity) return 0;
-    while (count-- > 0) {
-        if (!ranges.is_open(count)) continue;
-        Range range = ranges.range(count);
-        if (range.labels()) return range.names.folded;
+    const uint32_t count = ranges.count.load(std::memory_order_acquire);
+    uint64_t last_handle = 0;
+    uint16_t label = 0;
+    for (uint32_t i = 0; i < count && i < OpenRanges::kCapacity; ++i) {
+        const uint64_t handle = ranges.places[i].handle.load(std::memory_order_acquire);
+        if (handle <= last_handle) continue;
+        const Range range = ranges.range(i);
+        if (!range.labels()) continue;
+        last_handle = handle;
+        label = range.names.folded;
     }
-    return 0;
+    return label;
 }
 
 void start_labelling(Recorder& recorder, uint16_t thread, OpenRanges& ranges) {
@@ -56,6 +60,30 @@ uint8_t count_bounding(const OpenRanges& ranges, bool optimizer_only) {
     return depth;
 }
 
+uint32_t count_async(const OpenRanges& ranges) {
+    uint32_t async_count = 0;
+    for (uint32_t i = 0; i < ranges.count.load(std::memory_order_relaxed); ++i) {
+        if (ranges.is_open(i) && ranges.range(i).async) ++async_count;
+    }
+    return async_count;
+}
+
+// The number of a place for a new range, kCapacity: none. What is pushed inside a range without a place has
+// none either, so that pops end the innermost first.
+uint32_t find_place(OpenRanges& ranges, const Range& range) {
+    constexpr uint32_t kNone = OpenRanges::kCapacity;
+    if (range.pushed && ranges.deeper_pushed_count[range.domain] != 0) return kNone;
+    if (range.async && count_async(ranges) >= OpenRanges::kAsyncCapacity) return kNone;
+    trim(ranges);
+    const uint32_t count = ranges.count.load(std::memory_order_relaxed);
+    if (count != OpenRanges::kCapacity) return count;
+    uint32_t place = 0;
+    while (place != count && ranges.is_open(place)) {
+        ++place;
+    }
+    return place;
+}
+
 Event describe(wire::Kind kind, uint16_t thread, const Range& range) {
     Event event;
     event.kind = kind;
@@ -82,7 +110,7 @@ bool close_place(Recorder& recorder, uint16_t thread, OpenRanges& ranges, OpenRa
     if (inner) return true;
     close_boundary(recorder,
                    {ticket, event.time, begin_ticket, range.names, thread, range.family, range.depth});
-    if (range.family == wire::Family::optimizer) end_implied_step(recorder, thread);
+    if (range.family == wire::Family::optimizer) end_implied_step(recorder, thread, range.collection_off);
     return true;
 }
 
@@ -127,15 +155,14 @@ uint64_t open_range(Recorder& recorder, uint64_t handle, Range range, uint64_t d
     ThreadState* state = thread_state(recorder, thread);
     if (state == nullptr) return handle;
     OpenRanges& ranges = state->ranges;
-    trim(ranges);
-    uint32_t count = ranges.count.load(std::memory_order_relaxed);
-    if (count == OpenRanges::kCapacity) {
-        ++ranges.deeper_count;
+    const uint32_t index = find_place(ranges, range);
+    if (index == OpenRanges::kCapacity) {
+        if (range.pushed) ++ranges.deeper_pushed_count[range.domain];
         bump(recorder.header->counters.boundaries_dropped);
         return handle | kDeeperBit;
     }
     range.depth = count_bounding(ranges, false);
-    OpenRange& place = ranges.places[count];
+    OpenRange& place = ranges.places[index];
     uint64_t begin_ticket = wire::kNoTicket;
     if (!range.silent) {
         Event event = describe(wire::Kind::phase_begin, thread, range);
@@ -145,7 +172,8 @@ uint64_t open_range(Recorder& recorder, uint64_t handle, Range range, uint64_t d
     place.range.store(range.pack(), std::memory_order_relaxed);
     place.begin_ticket.store(begin_ticket, std::memory_order_relaxed);
     place.handle.store(handle, std::memory_order_release);
-    ranges.count.store(count + 1, std::memory_order_release);
+    if (index == ranges.count.load(std::memory_order_relaxed))
+        ranges.count.store(index + 1, std::memory_order_release);
     if (range.labels()) start_labelling(recorder, thread, ranges);
     return handle;
 }
@@ -154,11 +182,8 @@ bool close_range(Recorder& recorder, uint64_t handle) {
     uint16_t thread = thread_index(recorder);
     ThreadState* state = thread_state(recorder, thread);
     if (state == nullptr || handle == 0) return false;
+    if ((handle & kDeeperBit) != 0) return true;
     OpenRanges& ranges = state->ranges;
-    if ((handle & kDeeperBit) != 0) {
-        if (ranges.deeper_count != 0) --ranges.deeper_count;
-        return true;
-    }
     bool closed = close_in(recorder, thread, ranges, handle);
     trim(ranges);
     return closed;
@@ -166,8 +191,8 @@ bool close_range(Recorder& recorder, uint64_t handle) {
 
 void close_range_anywhere(Recorder& recorder, uint64_t handle) {
     if (close_range(recorder, handle)) return;
-    uint32_t count = std::atomic_ref<uint32_t>(recorder.header->thread_count).load(std::memory_order_acquire);
     if (handle == 0 || (handle & kDeeperBit) != 0) return;
+    uint32_t count = std::atomic_ref<uint32_t>(recorder.header->thread_count).load(std::memory_order_acquire);
     for (uint32_t thread = 1; thread < count && thread < kThreadCapacity; ++thread) {
         OpenRanges& ranges = recorder.thread_states[thread].ranges;
         if (close_in(recorder, static_cast<uint16_t>(thread), ranges, handle)) return;
@@ -178,17 +203,17 @@ void close_pushed_range(Recorder& recorder, uint8_t domain) {
     ThreadState* state = thread_state(recorder, thread_index(recorder));
     if (state == nullptr) return;
     OpenRanges& ranges = state->ranges;
-    if (ranges.deeper_count != 0) {
-        --ranges.deeper_count;
+    if (ranges.deeper_pushed_count[domain] != 0) {
+        --ranges.deeper_pushed_count[domain];
         return;
     }
-    for (uint32_t i = ranges.count.load(std::memory_order_relaxed); i-- > 0;) {
-        uint64_t handle = ranges.places[i].handle.load(std::memory_order_acquire);
-        Range range = ranges.range(i);
-        if (handle == 0 || !range.pushed || range.domain != domain) continue;
-        close_range(recorder, handle);
-        return;
+    uint64_t innermost = 0;
+    for (uint32_t i = 0; i < ranges.count.load(std::memory_order_relaxed); ++i) {
+        const uint64_t handle = ranges.places[i].handle.load(std::memory_order_acquire);
+        const Range range = ranges.range(i);
+        if (handle > innermost && range.pushed && range.domain == domain) innermost = handle;
     }
+    close_range(recorder, innermost);
 }
 
 }  // namespace memsnap::recorder

@@ -80,7 +80,7 @@ Recorder* start_recorder() {
     if (result == Phase::recording) {
         g_process.recorder.store(&recorder);
         // Known already, unless the first memory was taken without the driver's start.
-        look_for_python();
+        find_python();
         show_python(recorder);
     }
     g_process.phase.store(result, std::memory_order_release);

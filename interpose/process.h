@@ -91,6 +91,7 @@ struct Recorder {
     std::atomic<uint32_t> reported_devices;  // a bit a device that has reported blocks
     std::atomic<uint64_t> labelling;  // threads with a labelling range open << 32 | the sum of their indices
     std::atomic<uint32_t> steps_ended;
+    std::atomic<bool> last_step_implied;
     std::atomic<uint64_t> last_step;        // ticket of the last step's record, plus 1
     std::atomic<uint32_t> dimension_words;  // of what is noted, see dimensions.h
     NotedDimension dimensions[kDimensionCapacity];

@@ -57,7 +57,7 @@ struct Comparison {
         if (size_bytes > sizeof read) {
             bytes += size_bytes - sizeof read;
             size_bytes = sizeof read;
-            while (size_bytes != 0 && (static_cast<unsigned char>(*bytes) & 0xc0) == 0x80) {
+            while (size_bytes != 0 && is_inside_character(*bytes)) {
                 ++bytes;
                 --size_bytes;
             }
@@ -166,7 +166,7 @@ struct Comparison {
 };
 
 // Asked for its frames, the interpreter makes objects of them, and making objects may start a collection,
-// which runs the program's code. 3.9 has no such switch, and its frames are objects already.
+// which runs the program's code. 3.9 has no such switch: there it runs as it may between two instructions.
 class WithoutCollection {
   public:
     explicit WithoutCollection(const PythonApi& api) : api_(api) {
@@ -193,11 +193,12 @@ Agreement compare(const PythonApi& api, const PythonLayout& layout) {
     if (api.current_frame() == nullptr) return Agreement::not_now;
     Comparison comparison{api, layout};
     uint32_t count = 0;
-    bool whole = for_each_frame(layout, comparison.memory, reinterpret_cast<uintptr_t>(thread_state),
-                                [&count](const WalkedFrame& walked) {
-                                    g_walked[count++] = walked;
-                                    return true;
-                                });
+    uintptr_t innermost =
+        innermost_frame(layout, comparison.memory, reinterpret_cast<uintptr_t>(thread_state));
+    bool whole = for_each_frame(layout, comparison.memory, innermost, [&count](const WalkedFrame& walked) {
+        g_walked[count++] = walked;
+        return true;
+    });
     bool same = !comparison.memory.failed() && count != 0 && comparison.same_frames(g_walked, count, whole) &&
                 comparison.reads_all_texts() && comparison.tells_dicts_apart() && comparison.same_type() &&
                 !comparison.memory.failed();

@@ -30,10 +30,6 @@ size_t write_line_table(uintptr_t bytes, unsigned char* target, size_t capacity_
     return 1;
 }
 
-bool is_inside_character(char byte) {
-    return (static_cast<unsigned char>(byte) & 0xc0) == 0x80;
-}
-
 }  // namespace
 
 size_t describe_code(const void* code, unsigned char* payload, size_t capacity_bytes) {
@@ -76,12 +72,7 @@ size_t class_name_of(const void* module, char* name, size_t capacity_bytes) {
         size_bytes -= i;
         break;
     }
-    if (size_bytes > capacity_bytes) {
-        size_bytes = capacity_bytes;
-        while (size_bytes != 0 && is_inside_character(text[size_bytes])) {
-            --size_bytes;
-        }
-    }
+    size_bytes = whole_characters(text, size_bytes, capacity_bytes);
     memcpy(name, text, size_bytes);
     return size_bytes;
 }

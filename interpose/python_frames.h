@@ -35,13 +35,17 @@ struct PythonStack {
     bool cut = false;                // there were more than asked for
     PythonFrame frames[kMaxFrames];  // innermost first
     ModuleCall outermost_module{};
+    bool has_unread_module = false;  // a module is called whose object could not be read
 };
 
-// Looks for an interpreter until there is one and, if it is one whose layout is known, asks it to have the
-// walk verified at its main thread's next safe point.
+// Looks for an interpreter until there is one. For an allocator's hook: takes no lock of the interpreter's.
+void find_python();
+// The same, and if it is one whose layout is known, asks it to have the walk verified at its main thread's
+// next safe point.
 void look_for_python();
 // The same where the driver starts, and no lock of an allocator is held: a thread that holds the GIL there
-// verifies it itself, since the main thread may be waiting for that thread to end.
+// verifies it itself, since the main thread may be waiting for that thread to end. Not in 3.9, where nothing
+// keeps a collection, and with it code of the program, from running in the middle of that.
 void look_for_python_at_start();
 wire::PythonStacks python_stacks();
 uint32_t python_version();  // major * 10000 + minor * 100 + patch, 0: none seen
@@ -49,6 +53,9 @@ uint32_t python_version();  // major * 10000 + minor * 100 + patch, 0: none seen
 // Empty until verified, and on threads without Python frames. At most `depth` frames are kept; the outermost
 // module call is found beyond them.
 void walk_python(uint32_t depth, PythonStack& stack);
+// The same in two steps. A frame of 0: there is nothing to walk.
+uintptr_t innermost_python_frame();
+void walk_python_from(uintptr_t innermost, uint32_t depth, PythonStack& stack);
 // The same without frames.
 ModuleCall outermost_module_call();
 

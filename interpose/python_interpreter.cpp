@@ -20,7 +20,7 @@ bool are_python_frames_wanted() {
     static std::atomic<wire::StackWish> g_wish{};
     static std::atomic<bool> g_known{false};
     if (!g_known.load(std::memory_order_acquire)) {
-        g_wish.store(stack_wish(), std::memory_order_relaxed);
+        g_wish.store(recording_disabled() ? wire::StackWish::off : stack_wish(), std::memory_order_relaxed);
         g_known.store(true, std::memory_order_release);
     }
     wire::StackWish wish = g_wish.load(std::memory_order_relaxed);
@@ -91,9 +91,15 @@ bool holds_gil() {
 }
 
 enum class May : uint8_t {
+    find,
     ask,
     compare
 };
+
+// In the middle of a call, where no code of the program may run: so not where a collection might start.
+bool may_compare_here() {
+    return g_python.api.disable_collection != nullptr && is_interpreter_alive() && holds_gil();
+}
 
 void look(May may) {
     PythonStacks state = g_python.state.load(std::memory_order_acquire);
@@ -103,8 +109,8 @@ void look(May may) {
         state = find_interpreter();
         if (state != PythonStacks::none) settle(state);
     }
-    if (state == PythonStacks::waiting) {
-        bool here = may == May::compare && is_interpreter_alive() && holds_gil();
+    if (state == PythonStacks::waiting && may != May::find) {
+        bool here = may == May::compare && may_compare_here();
         if (!here || !compare_now()) ask_interpreter();
     }
     g_process.looking_at_python.store(false);
@@ -113,6 +119,10 @@ void look(May may) {
 }  // namespace
 
 constinit PythonInterpreter g_python{};
+
+void find_python() {
+    look(May::find);
+}
 
 void look_for_python() {
     look(May::ask);

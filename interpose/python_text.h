@@ -6,6 +6,7 @@
 
 #include "own_memory.h"
 #include "python_layout.h"
+#include "text.h"
 
 namespace memsnap::recorder {
 
@@ -40,13 +41,8 @@ uint32_t character_at(Memory& memory, const TextPlace& place, uint64_t index) {
     if (place.character_bytes == 1) character = memory.template at<uint8_t>(at);
     if (place.character_bytes == 2) character = memory.template at<uint16_t>(at);
     if (place.character_bytes == 4) character = memory.template at<uint32_t>(at);
-    bool surrogate = character >= 0xd800 && character <= 0xdfff;
-    return surrogate || character > 0x10ffff ? 0xfffd : character;
+    return character;
 }
-
-size_t utf8_size(uint32_t character);
-// Returns its size.
-size_t write_utf8(uint32_t character, unsigned char* target);
 
 // The last part of a text, of at most `limit_bytes`; returns its size.
 template <typename Memory>

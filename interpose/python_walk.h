@@ -70,12 +70,18 @@ class FrameReader {
     bool below_c_ = true;
 };
 
-// Calls visit(WalkedFrame) for each frame of a thread state until it returns false. Whether it came to the
-// outermost one.
-template <typename Memory, typename Visit>
-bool for_each_frame(const PythonLayout& layout, Memory& memory, uintptr_t thread_state, Visit visit) {
+// 0: the thread is not in Python code.
+template <typename Memory>
+uintptr_t innermost_frame(const PythonLayout& layout, Memory& memory, uintptr_t thread_state) {
     auto frame = memory.template at<uintptr_t>(thread_state + layout.thread_frame);
-    if (layout.has_cframe && frame != 0) frame = memory.template at<uintptr_t>(frame + layout.cframe_frame);
+    if (!layout.has_cframe || frame == 0) return frame;
+    return memory.template at<uintptr_t>(frame + layout.cframe_frame);
+}
+
+// Calls visit(WalkedFrame) for each frame from that one outwards until it returns false. Whether it came to
+// the outermost one.
+template <typename Memory, typename Visit>
+bool for_each_frame(const PythonLayout& layout, Memory& memory, uintptr_t frame, Visit visit) {
     FrameReader<Memory> reader(layout, memory);
     for (uint32_t i = 0; frame != 0 && i < kLongestChain; ++i) {
         WalkedFrame walked;

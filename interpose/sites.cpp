@@ -145,24 +145,73 @@ __attribute__((noinline)) uint64_t learn_stack(Recorder& recorder, uint64_t toke
     return token;
 }
 
-}  // namespace
+// ---- sites seen before
 
-uint64_t site_of_birth(Recorder& recorder, SiteOf what, ModuleCall& module) {
-    module = {};
+// Where a birth is, before anything is walked.
+struct Origin {
+    SiteOf what;
+    uintptr_t innermost;    // Python frame, 0: none
+    const uint64_t* frame;  // of site_of_birth: saved frame pointer, return address
+};
+
+RecalledSites* recalled_sites(Recorder& recorder, ThreadState& state) {
+    if (state.recalled != nullptr || state.is_recall_refused) [[likely]]
+        return state.recalled;
+    const uint32_t index = recorder.interned->recalling_count.fetch_add(1, std::memory_order_relaxed);
+    state.is_recall_refused = index >= Interned::kRecallingThreads;
+    if (!state.is_recall_refused) state.recalled = &recorder.interned->recalled[index];
+    return state.recalled;
+}
+
+uint64_t key_of(wire::StackWish wish, const Origin& origin) {
+    constexpr uint64_t kGolden = 0x9e3779b97f4a7c15;
+    uint64_t key = python_key(origin.innermost);
+    if (wants_native(wish, origin.what, origin.innermost != 0))
+        key ^= reinterpret_cast<uint64_t>(origin.frame);
+    key = (key ^ key >> 32) * kGolden;
+    return key == 0 ? 1 : key;
+}
+
+bool is_same(wire::StackWish wish, const Origin& origin, const RecalledSite& site, ModuleCall& module) {
+    if (site.what != origin.what) return false;
+    if (site.has_native &&
+        (site.object_generation != object_generation() || !site.native.is_same(origin.frame, walk_epoch())))
+        return false;
+    if (wants_python(wish)) return is_same_python(origin.innermost, site.python, module);
+    module = outermost_module_call();
+    return true;
+}
+
+// ---- a site that has to be walked
+
+void remember(wire::StackWish wish, const Origin& origin, const PythonStack& python,
+              const NativeStack& native, uint32_t generation, uint64_t token, RecalledSite& site) {
+    site.what = origin.what;
+    site.has_native = native.count != 0;
+    site.object_generation = generation;
+    if (site.has_native ? !site.native.is_whole() : wants_native(wish, origin.what, python.count != 0))
+        return;
+    if (wants_python(wish) && !remember_python(origin.innermost, python, site.python)) return;
+    site.token = token;
+}
+
+__attribute__((noinline)) uint64_t walk_site(Recorder& recorder, ThreadState* state, const Origin& origin,
+                                             ModuleCall& module, RecalledSite* to_remember) {
     const wire::StackWish wish = recorder.stack_wish;
-    if (wish == wire::StackWish::off) return 0;
     PythonStack python;
     NativeStack native;
     if (wants_python(wish)) {
-        walk_python(recorder.stack_depth, python);
+        walk_python_from(origin.innermost, recorder.stack_depth, python);
         module = python.outermost_module;
     } else {
         module = outermost_module_call();
     }
     uint32_t generation = 0;
-    if (wants_native(wish, what, python.count != 0)) {
+    if (state != nullptr && wants_native(wish, origin.what, python.count != 0)) {
         generation = object_generation();
-        walk_native(thread_state(recorder, thread_index(recorder)), recorder.stack_depth, native);
+        WordsRead read_once;
+        WordsRead& read = to_remember == nullptr ? read_once : to_remember->native;
+        walk_native(*state, origin.frame, recorder.stack_depth, native, read);
     }
     const uint64_t token = token_of(python, native, generation);
     if (token == 0) {
@@ -170,11 +219,41 @@ uint64_t site_of_birth(Recorder& recorder, SiteOf what, ModuleCall& module) {
         if (!is_expected) bump(recorder.header->counters.no_stack);
         return 0;
     }
-    if (recorder.interned == nullptr || recorder.interned->stacks.contains(token)) return token;
+    if (recorder.interned == nullptr) return token;
+    if (recorder.interned->stacks.contains(token)) {
+        if (to_remember != nullptr) remember(wish, origin, python, native, generation, token, *to_remember);
+        return token;
+    }
     const uint64_t learnt = learn_stack(recorder, token, python, native, generation);
     // What calls modules may have been learnt of a code object only just now.
     if (python.count != 0 && module.frame == nullptr) module = outermost_module_call();
     return learnt;
+}
+
+}  // namespace
+
+uint64_t site_of_birth(Recorder& recorder, SiteOf what, ModuleCall& module) {
+    module = {};
+    const wire::StackWish wish = recorder.stack_wish;
+    if (wish == wire::StackWish::off) return 0;
+    const Origin origin{what, wants_python(wish) ? innermost_python_frame() : 0,
+                        static_cast<const uint64_t*>(__builtin_frame_address(0))};
+    ThreadState* state = thread_state(recorder, thread_index(recorder));
+    RecalledSite* to_remember = nullptr;
+    if (state != nullptr && recorder.interned != nullptr) {
+        if (RecalledSites* recalled = recalled_sites(recorder, *state)) {
+            const uint64_t key = key_of(wish, origin);
+            RecalledSite& site = recalled->at(key);
+            if (site.key == key && site.token != 0) {
+                if (is_same(wish, origin, site, module)) return site.token;
+            } else if (site.key == key) {
+                to_remember = &site;
+            }
+            site.key = key;
+            site.token = 0;
+        }
+    }
+    return walk_site(recorder, state, origin, module, to_remember);
 }
 
 }  // namespace memsnap::recorder

@@ -6,6 +6,13 @@
 #include <unistd.h>
 
 namespace memsnap::recorder {
+namespace {
+
+bool is_unsayable(uint32_t character) {
+    return (character >= 0xd800 && character <= 0xdfff) || character > 0x10ffff;
+}
+
+}  // namespace
 
 bool equal(const char* a, const char* b) {
     return strcmp(a, b) == 0;
@@ -18,6 +25,36 @@ bool starts_with(const char* text, const char* prefix) {
 const char* base_name(const char* path) {
     const char* slash = strrchr(path, '/');
     return slash == nullptr ? path : slash + 1;
+}
+
+size_t utf8_size(uint32_t character) {
+    if (character < 0x80) return 1;
+    if (character < 0x800) return 2;
+    return is_unsayable(character) || character < 0x10000 ? 3 : 4;
+}
+
+size_t write_utf8(uint32_t character, unsigned char* target) {
+    constexpr unsigned char kLeads[] = {0, 0, 0xc0, 0xe0, 0xf0};
+    if (is_unsayable(character)) character = 0xfffd;
+    const size_t size_bytes = utf8_size(character);
+    for (size_t i = size_bytes; i > 1; --i) {
+        target[i - 1] = static_cast<unsigned char>(0x80 | (character & 0x3f));
+        character >>= 6;
+    }
+    target[0] = static_cast<unsigned char>(kLeads[size_bytes] | character);
+    return size_bytes;
+}
+
+bool is_inside_character(char byte) {
+    return (static_cast<unsigned char>(byte) & 0xc0) == 0x80;
+}
+
+size_t whole_characters(const char* text, size_t text_bytes, size_t limit_bytes) {
+    if (text_bytes <= limit_bytes) return text_bytes;
+    while (limit_bytes != 0 && is_inside_character(text[limit_bytes])) {
+        --limit_bytes;
+    }
+    return limit_bytes;
 }
 
 uint64_t fnv1a(const char* text, size_t size) {

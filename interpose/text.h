@@ -80,6 +80,17 @@ using Path = Text<kPathCapacity_bytes>;
 bool equal(const char* a, const char* b);
 bool starts_with(const char* text, const char* prefix);
 const char* base_name(const char* path);
+
+// Characters in UTF-8. What it cannot say (half of a surrogate pair) becomes U+FFFD.
+inline constexpr size_t kLongestCharacter_bytes = 4;
+size_t utf8_size(uint32_t character);
+// Returns its size.
+size_t write_utf8(uint32_t character, unsigned char* target);
+// Whether a character began before this byte.
+bool is_inside_character(char byte);
+// The size of the beginning of a text that is cut at a character, where it is longer than the limit.
+size_t whole_characters(const char* text, size_t text_bytes, size_t limit_bytes);
+
 uint64_t fnv1a(const char* text, size_t size);
 uint64_t fnv1a(const char* text);
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "catch.h"
+#include "local_names.h"
 
 using namespace memsnap;
 using namespace memsnap::recorder;
@@ -109,4 +110,24 @@ TEST_CASE("Without a sidecar a text goes nowhere and is not counted as lost") {
     sidecar.recorder->names = nullptr;
     sidecar.add(1, "text");
     CHECK(sidecar.dropped() == 0);
+}
+
+TEST_CASE("Modules that are made anew for ever leave room for the names that a program tells") {
+    Sidecar sidecar;
+    auto describe = [](const void*, char* text, size_t) -> size_t {
+        *text = 'M';
+        return 1;
+    };
+    uint64_t named_count = 0;
+    for (uint64_t place = 0; place < 2 * LocalNames::kCapacity; ++place) {
+        if (ids_of_place(*sidecar.recorder, place, describe, nullptr).exact != 0) ++named_count;
+    }
+    CHECK(named_count == LocalNames::kPlaceCapacity);
+    CHECK(sidecar.dropped() == 2 * LocalNames::kCapacity - named_count);
+    for (uint64_t i = 0; i < LocalNames::kCapacity - LocalNames::kPlaceCapacity; ++i) {
+        const std::string text(1 + i % 64, static_cast<char>('a' + i / 64 % 16));
+        const std::string name = text + static_cast<char>('A' + i / 1024);
+        CHECK(ids_of_text(*sidecar.recorder, name.data(), name.size()).exact != 0);
+    }
+    CHECK(ids_of_place(*sidecar.recorder, 1, describe, nullptr).exact != 0);
 }

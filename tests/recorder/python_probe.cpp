@@ -7,12 +7,16 @@
 #include <algorithm>
 #include <atomic>
 #include <iterator>
+#include <ranges>
+#include <span>
 #include <thread>
+#include <vector>
 
 #include "code_generations.h"
 #include "python_check.h"
 #include "python_frames.h"
 #include "python_interpreter.h"
+#include "recalled_python.h"
 
 namespace recorder = memsnap::recorder;
 
@@ -25,9 +29,62 @@ uint64_t word(const void* pointer) {
     return reinterpret_cast<uint64_t>(pointer);
 }
 
+// ---- each walk is one that could have been recalled
+
+struct Remembered {
+    bool is_valid = false;
+    uint32_t depth = 0;
+    recorder::RecalledPython walk;
+    recorder::PythonStack stack;
+};
+constexpr unsigned kRememberedBits = 6;
+thread_local std::vector<Remembered> t_remembered;
+std::atomic<uint32_t> g_recalled_count{0};
+std::atomic<uint32_t> g_untrue_count{0};
+
+bool is_same_frame(const recorder::PythonFrame& one, const recorder::PythonFrame& other) {
+    return one.code == other.code && one.instruction == other.instruction &&
+           one.generation == other.generation;
+}
+
+bool is_same_module(const recorder::ModuleCall& one, const recorder::ModuleCall& other) {
+    return one.frame == other.frame && one.module == other.module && one.activation == other.activation &&
+           is_same_frame(one.caller, other.caller);
+}
+
+bool is_same_stack(const recorder::PythonStack& one, const recorder::PythonStack& other) {
+    return one.cut == other.cut && std::ranges::equal(std::span(one.frames, one.count),
+                                                      std::span(other.frames, other.count), is_same_frame);
+}
+
+// Whether what is recalled is what was walked just now.
+void check_recall(uint32_t depth, uintptr_t innermost, const recorder::PythonStack& stack) {
+    constexpr uint64_t kGolden = 0x9e3779b97f4a7c15;
+    const uint64_t key = recorder::python_key(innermost);
+    t_remembered.resize(1 << kRememberedBits);
+    Remembered& remembered = t_remembered[(key ^ key >> 32) * kGolden >> (64 - kRememberedBits)];
+    recorder::ModuleCall module{};
+    if (remembered.is_valid && remembered.depth == depth &&
+        recorder::is_same_python(innermost, remembered.walk, module)) {
+        g_recalled_count.fetch_add(1);
+        if (!is_same_stack(stack, remembered.stack) || !is_same_module(stack.outermost_module, module))
+            g_untrue_count.fetch_add(1);
+        return;
+    }
+    remembered.is_valid = recorder::remember_python(innermost, stack, remembered.walk);
+    remembered.depth = depth;
+    remembered.stack = stack;
+}
+
+void walk_and_check(uint32_t depth, recorder::PythonStack& stack) {
+    const uintptr_t innermost = recorder::innermost_python_frame();
+    recorder::walk_python_from(innermost, depth, stack);
+    check_recall(depth, innermost, stack);
+}
+
 uint32_t walk(uint32_t depth, uint64_t* words) {
     recorder::PythonStack stack;
-    recorder::walk_python(depth, stack);
+    walk_and_check(depth, stack);
     for (uint32_t i = 0; i < stack.count; ++i) {
         words[i * kWordsPerFrame] = word(stack.frames[i].code);
         words[i * kWordsPerFrame + 1] = stack.frames[i].instruction;
@@ -92,6 +149,13 @@ uint32_t probe_version() {
     return recorder::python_version();
 }
 
+uint32_t probe_recalled_count() {
+    return g_recalled_count.load();
+}
+uint32_t probe_untrue_count() {
+    return g_untrue_count.load();
+}
+
 // Three words a frame; the highest bit of the count: there were more.
 uint32_t probe_walk(uint32_t depth, uint64_t* words) {
     return walk(depth, words);
@@ -110,6 +174,8 @@ uint64_t probe_describe(uint64_t code, unsigned char* payload, uint64_t capacity
 // frame, module, code, instruction and generation of the caller, activation.
 void probe_module(uint64_t* words) {
     recorder::ModuleCall call = recorder::outermost_module_call();
+    recorder::PythonStack stack;
+    walk_and_check(recorder::kMaxFrames, stack);
     uint64_t found[] = {word(call.frame),        word(call.module),      word(call.caller.code),
                         call.caller.instruction, call.caller.generation, call.activation};
     std::copy(std::begin(found), std::end(found), words);

@@ -130,6 +130,21 @@ void many(char** arguments) {
     }
 }
 
+// Each place many times, in turns.
+void again(char**) {
+    start_cuda_and_wait(true);
+    for (size_t turn = 0; turn < 60; ++turn) {
+        const size_t size = 512 * (turn + 1);
+        if (turn / 4 % 2 == 0) {
+            outermost(size);
+        } else {
+            outermost(size);
+        }
+        middle(size);
+        descend(static_cast<int>(turn / 10), size);
+    }
+}
+
 // Threads that walk, some for the first time, while others fork. A child whose own walk finds a lock held is
 // killed by its alarm.
 void forks(char**) {
@@ -198,12 +213,13 @@ void constructors(char** paths) {
     other.join();
 }
 
-// For step_kill: a stack that is new, with frames that are new to the thread, and the same again.
+// For step_kill: a stack that is new, with frames that are new to the thread, and the same again until it is
+// recalled.
 void step_native(char**) {
     start_cuda_and_wait(true);
     report(128);
     raise(SIGSTOP);
-    for (int i = 0; i < 2; ++i) {
+    for (int i = 0; i < 4; ++i) {
         branch(1, 3);
     }
     raise(SIGSTOP);
@@ -218,6 +234,7 @@ int main(int argc, char** argv) {
         {"not_waiting", not_waiting},
         {"deep", deep},
         {"many", many},
+        {"again", again},
         {"forks", forks},
         {"plugins", plugins},
         {"constructors", constructors},

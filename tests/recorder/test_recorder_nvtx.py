@@ -78,6 +78,43 @@ def test_ranges_too_deep_that_end_by_handle_leave_pops_right(marks):
     assert done.born_in() == ["", "after", ""]
 
 
+def test_started_ranges_that_nothing_ends_leave_room_for_others(marks):
+    done = marks("alloc", "100 x start lost", "alloc", "push kept", "alloc", "pop")
+
+    assert done.born_in() == ["", "lost", "kept"] and done.boundary_names() == ["kept"]
+    assert done.edges().count("begin lost") == 32
+    assert done.ring["header"]["boundaries_dropped"] == 68
+
+
+def test_ranges_that_ended_between_others_leave_their_places(marks):
+    between = ["push a", "push b", "push c", "start lost", "pop", "pop", "pop"]
+    done = marks("alloc", *between * 40, "push last", "alloc", "push inside", "alloc", "pop", "alloc", "pop")
+
+    assert done.born_in() == ["", "last", "inside", "last"]
+    assert done.boundary_names().count("a") == 40 and done.boundary_names()[-2:] == ["inside", "last"]
+
+
+def test_a_pop_of_another_domain_ends_its_own_range_beside_ranges_too_deep(marks):
+    done = marks("alloc", "domain_push d other", "64 x push a", "domain_pop d", "alloc", "pop", "pop", "alloc")
+
+    assert done.edges().count("end other") == 1
+    assert done.edges().count("begin a") == 63 and done.edges().count("end a") == 1
+    assert done.born_in() == ["", "a", "a"]
+
+
+def test_what_is_pushed_inside_a_range_too_deep_ends_before_it(marks):
+    done = marks("alloc", "push outer", "63 x begin 0 a", "push deep", *["end"] * 63, "push inside", "pop", "pop", "alloc", "pop", "alloc")
+
+    assert "begin inside" not in done.edges()
+    assert done.born_in() == ["", "outer", ""]
+
+
+def test_a_range_too_deep_that_another_thread_ends_leaves_that_threads_pops_right(marks):
+    done = marks("alloc", *["@2 start lost"] * 65, "64 x push a", "push deeper", "stop", "pop", "63 x pop", "alloc", "pop", "alloc")
+
+    assert done.edges().count("end a") == 64 and done.born_in() == ["", "a", ""]
+
+
 def test_ranges_before_the_first_event_nest_and_end(marks):
     done = marks("push gone", "pop", "push outer", "push inner", "start early", "pop", "@2 alloc", "alloc", "stop", "pop")
 

@@ -4,6 +4,7 @@ itself, by function and line, and the program notices nothing. python_job.py has
 
 import ast
 import struct
+import sys
 
 import pytest
 
@@ -59,6 +60,24 @@ def test_births_have_the_frames_that_the_program_saw_itself(python, job):
     assert WALKED[f"{version // 10000}.{version // 100 % 100}"] == python
 
 
+@pytest.mark.parametrize("wish", ["python", "both"])
+def test_a_place_that_is_come_back_to_has_the_frames_that_the_program_sees_each_time(python, job, wish):
+    run = job(python, "again", MEMSNAP_STACK=wish)
+    (ring,) = run.folder.glob("*.bin")
+    lines = run.done.stdout.splitlines()
+    assert len(lines) == 1400
+    check_sites(ring, lines)
+
+
+@pytest.mark.parametrize("wish", ["native", "both"])
+def test_native_walks_below_switched_stacks_do_no_harm(job, wish):
+    pytest.importorskip("greenlet")
+    run = job(sys.executable, "greenlets", MEMSNAP_STACK=wish)
+    assert (run.done.returncode, run.done.stderr) == (0, "")
+    ((_, header),) = [(ring, read_ring(ring)["header"]) for ring in run.folder.glob("*.bin")]
+    assert header["no_stack"] <= 1  # the first birth, before libunwind was there
+
+
 def test_a_forked_child_has_frames_of_its_own(python, job):
     run = job(python, "forked")
     rings = run.rings()
@@ -74,17 +93,29 @@ def test_a_forked_child_has_frames_of_its_own(python, job):
 
 
 def test_a_worker_has_frames_while_the_main_thread_only_waits_for_it(python, job):
+    if python == WALKED.get("3.9"):
+        pytest.skip("only the main thread verifies it there")
     run = job(python, "in_a_worker")
     (ring,) = run.folder.glob("*.bin")
     (line,) = run.done.stdout.splitlines()
     check_sites(ring, [line])
 
 
-def test_memory_taken_before_the_driver_was_seen_starts_the_look_too(python, job):
-    run = job(python, "without_driver")
+def test_memory_taken_before_the_driver_was_seen_has_no_frames_and_that_of_later_has(python, job):
+    run = job(python, "before_driver")
     (ring,) = run.folder.glob("*.bin")
     assert python_word(ring)[0] == WALKING
-    check_sites(ring, run.done.stdout.splitlines())
+    (line,) = run.done.stdout.splitlines()
+    check_sites(ring, [line])
+
+
+def test_an_allocation_asks_the_interpreter_for_nothing(python, job):
+    """Its thread may hold an allocator's lock, and in a child of fork the interpreter's locks may be held for ever."""
+    run = job(python, "without_driver")
+    (ring,) = run.folder.glob("*.bin")
+    state, version = python_word(ring)
+    assert (state, version != 0) == (WAITING, True)
+    assert read_sidecar(ring).codes == {}
 
 
 def test_a_filter_on_system_calls_does_not_keep_it_from_being_verified(python, job):
@@ -106,6 +137,12 @@ def test_the_job_says_and_returns_what_it_would_without_us(python, job):
     for run in (with_us, without_us):
         assert (run.done.returncode, run.done.stdout, run.done.stderr) == (3, "the job's own words 7\n", "")
     assert len(list(with_us.folder.glob("*.bin"))) == 1
+
+
+@pytest.mark.parametrize("disabled", [0, 1])
+def test_switched_off_nothing_of_the_interpreter_is_changed(python, job, disabled):
+    run = job(python, "deallocator", MEMSNAP_DISABLE=disabled)
+    assert (run.done.stdout, run.done.stderr) == (f"{disabled == 1}\n", "")
 
 
 @pytest.mark.skipif(OLDER is None, reason="no older interpreter here")

@@ -45,8 +45,10 @@ def test_it_is_verified_and_then_equals_what_the_interpreter_shows(python):
     assert found["differences"] == []
 
 
-@pytest.mark.parametrize("gil, state", [("held", WALKING), ("given up", WAITING)])
-def test_a_thread_that_holds_the_gil_where_the_driver_starts_verifies_it_at_once(python, gil, state):
+@pytest.mark.parametrize("gil", ["held", "given up"])
+def test_a_thread_that_holds_the_gil_where_the_driver_starts_verifies_it_at_once(python, gil):
+    """But for 3.9, where a collection, and code of the program, could run in the middle of the call that starts the driver."""
+    state = WALKING if gil == "held" and number_of(python) > (3, 9) else WAITING
     expected = {"states": [state], "later": WALKING, "enabled": True, "differences": []}
     assert run(python, "inside_a_call", GIL=gil) == expected
 
@@ -57,6 +59,12 @@ def test_a_deep_stack_is_verified_and_cut_where_asked(python):
 
 def test_generators_and_coroutines_stand_where_they_are_resumed(python):
     assert all(differences == [] for differences in run(python, "generators").values())
+
+
+def test_a_walk_is_recalled_only_where_it_would_come_out_the_same(python):
+    found = run(python, "recalled")
+    assert found["differences"] == []
+    assert found["recalled"] > 90
 
 
 def test_frames_on_both_sides_of_c_code_are_seen(python):

@@ -44,17 +44,31 @@ def blocks(ring):
 
 def test_native_frames_are_those_that_the_c_librarys_unwinder_sees(stacks):
     run = stacks("plain")
+    for told, recorded in told_and_recorded(run):
+        assert recorded == told
+    sidecar = read_sidecar(the_ring(run))
+    for block in blocks(run.ring())[1:]:
+        stack = sidecar.stacks[block["link"]]
+        assert (stack.python, stack.flags) == ([], 0)
+        objects = [os.path.basename(one.path) for one in sidecar.native(block["link"])]
+        assert objects[:3] == ["libc10_cuda.so", "stacks", "stacks"]
+
+
+def told_and_recorded(run):
+    """Pairs of the callers of `innermost` as the C library's unwinder told them and as the sidecar has them."""
+    on_top = 3  # the frame that reports, and the place in `innermost` that calls it
     told = [list(map(int, line.split())) for line in run.done.stdout.splitlines()]
     sidecar = read_sidecar(the_ring(run))
     born = blocks(run.ring())[1:]
     assert [block["size"] for block in born] == [size for size, *_ in told]
-    for block, (_, _, *callers) in zip(born, told):
-        stack = sidecar.stacks[block["link"]]
-        assert (stack.python, stack.flags) == ([], 0)
-        # On top of it the frame that reports, and the place in `innermost` that calls it.
-        assert stack.native[3:] == callers
-        objects = [os.path.basename(one.path) for one in sidecar.native(block["link"])]
-        assert objects[:3] == ["libc10_cuda.so", "stacks", "stacks"]
+    return [(callers, sidecar.stacks[block["link"]].native[on_top:]) for block, (_, _, *callers) in zip(born, told)]
+
+
+def test_places_that_are_come_back_to_have_their_own_frames_each_time(stacks):
+    pairs = told_and_recorded(stacks("again"))
+    assert len(pairs) == 180
+    for told, recorded in pairs:
+        assert recorded == told
 
 
 def test_one_place_has_one_token_and_another_caller_another_one(stacks):
@@ -216,5 +230,6 @@ def test_walking_frames_that_are_new_opens_and_allocates_nothing_and_known_ones_
     # From its last look at the file, which said that frames are walked, the program only walks, until its exit wakes the side thread.
     begin = max(i for i, call in enumerate(mine) if call.startswith("pread64")) + 2
     walking = [call.partition("(")[0] for call in mine[begin : next(i for i in range(begin, len(mine)) if mine[i].startswith("futex"))]]
-    assert set(walking) <= {"rt_sigprocmask", "mincore", "mmap", "munmap"}  # libunwind's cold path
+    # libunwind's cold path, and a look at each page of the stack.
+    assert set(walking) <= {"rt_sigprocmask", "mincore", "mmap", "munmap", "getpid", "process_vm_readv"}
     assert 0 < len(walking) < walks
