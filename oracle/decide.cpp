@@ -72,7 +72,8 @@ void qualify_missing(const Question& q, Decision& decision) {
     auto& external = decision.opinions[kExternal];
     if (q.victim == Victim::kPytorch && !q.deferred_known)
         decision.qualifiers.insert("deferred_free_not_excluded");
-    if (q.basis == Basis::kCertified || q.basis == Basis::kUncertified)
+    bool marked_module_calls = q.basis == Basis::kMarked && q.points_are_module_calls;
+    if (q.basis == Basis::kCertified || q.basis == Basis::kUncertified || marked_module_calls)
         retention.qualifiers.insert("inferred");
     if (!decision.numbers) return;
     const auto& n = *decision.numbers;

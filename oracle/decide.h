@@ -48,6 +48,7 @@ struct Question {
     std::optional<Int> earlier_outside_bytes;
     bool holder_shares_job = false;
     Basis basis = Basis::kTooFew;
+    bool points_are_module_calls = false;
     Int retained_bytes = 0;
     bool request_repeated = false;
 

@@ -38,6 +38,7 @@ Question question_of(const Inputs& in, const Growth& growth) {
     q.baseline_unattributed_bytes = in.baseline_unattributed_bytes.value_or(0);
     q.earlier_outside_bytes = in.earlier_outside_bytes;
     q.basis = growth.points.basis;
+    q.points_are_module_calls = growth.points.family == Family::kModule;
     q.retained_bytes = growth.retained_bytes;
     q.request_repeated = growth.request_repeated;
     return q;

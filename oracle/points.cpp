@@ -5,6 +5,7 @@
 #include "points.h"
 
 #include <map>
+#include <set>
 
 #include "thresholds.h"
 
@@ -76,11 +77,19 @@ std::vector<Point> as_points(const Group& group) {
 }  // namespace
 
 std::size_t Points::growing_pairs() const {
-    std::size_t growing = 0;
-    std::size_t pairs = list.empty() ? 0 : std::min(list.size() - 1, thresholds::kComparedPairs);
-    for (std::size_t i = list.size() - pairs; i < list.size(); ++i)
-        growing += list[i].active_bytes > list[i - 1].active_bytes ? 1 : 0;
-    return growing;
+    std::size_t most = 0;
+    std::set<std::size_t> distances{1};
+    if (list.size() >= thresholds::kSpacedPairsNeed)
+        distances.insert((list.size() - 1) / thresholds::kSpacingDivisor);
+    for (std::size_t distance : distances) {
+        std::size_t growing = 0, compared = 0;
+        // Backwards from the last point; `end` counts the points up to the later one of a pair.
+        for (std::size_t end = list.size(); end > distance && compared < thresholds::kComparedPairs;
+             end -= distance, ++compared)
+            growing += list[end - 1].active_bytes > list[end - 1 - distance].active_bytes ? 1 : 0;
+        most = std::max(most, growing);
+    }
+    return most;
 }
 
 Points points_of(const Scene& scene, int device, u64 ticket) {

@@ -95,6 +95,17 @@ std::vector<MatchedPoint> family_points(const std::vector<Boundary>& boundaries,
     return best_group(members);
 }
 
+// Of the last five pairs of points so far apart, how many grew.
+uint64_t growing_at(const std::vector<MatchedPoint>& points, size_t spacing) {
+    const size_t pairs = std::min<size_t>(policy::kComparedPairs_count, (points.size() - 1) / spacing);
+    uint64_t growing = 0;
+    for (size_t pair = 0; pair < pairs; ++pair) {
+        const size_t later = points.size() - 1 - pair * spacing;
+        if (points[later].active_bytes > points[later - spacing].active_bytes) ++growing;
+    }
+    return growing;
+}
+
 }  // namespace
 
 Matched marked_boundaries(const std::vector<Boundary>& boundaries, int device, uint64_t until_ticket) {
@@ -112,14 +123,14 @@ Matched marked_boundaries(const std::vector<Boundary>& boundaries, int device, u
     return most;
 }
 
+size_t pair_spacing(size_t point_count) {
+    if (point_count < policy::kSpacedPairsBoundaries_count) return 1;
+    return (point_count - 1) / policy::kPairSpacingDivisor;
+}
+
 uint64_t growing_pairs(const std::vector<MatchedPoint>& points) {
-    const size_t pairs =
-        std::min<size_t>(policy::kComparedPairs_count, points.empty() ? 0 : points.size() - 1);
-    uint64_t growing = 0;
-    for (size_t index = points.size() - pairs; index < points.size(); ++index) {
-        if (points[index].active_bytes > points[index - 1].active_bytes) ++growing;
-    }
-    return growing;
+    if (points.size() < 2) return 0;
+    return std::max(growing_at(points, 1), growing_at(points, pair_spacing(points.size())));
 }
 
 }  // namespace memsnap

@@ -67,7 +67,10 @@ class HeartbeatCounter {
 std::optional<Matched> inferred_boundaries(const EventStream& events, int device, uint64_t until_ticket,
                                            const HeartbeatCounter& counter);
 
-// Of the last five pairs, how many grew.
+// How many steps the points of a spaced pair are apart; 1 while there are too few to space them.
+size_t pair_spacing(size_t point_count);
+
+// How many of the last five pairs grew: of consecutive points, or of spaced ones where more of those did.
 uint64_t growing_pairs(const std::vector<MatchedPoint>& points);
 
 }  // namespace memsnap

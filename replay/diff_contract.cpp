@@ -21,7 +21,8 @@ constexpr std::string_view kNeedsPeak = "the peak of a whole run is unknown";
 constexpr std::string_view kNeedsAllNeeds = "what AFTER needed at its other failures is unknown";
 constexpr std::string_view kNeedsOutside = "AFTER did not observe the device";
 constexpr std::string_view kNeedsSteps = "AFTER has fewer than six marked steps";
-constexpr std::string_view kStillRises = "fewer pairs rise, yet active is above that of five steps before";
+constexpr std::string_view kStillRises = "a rise over five steps may be noise: more steps would tell";
+constexpr std::string_view kNeedsRise = "how fast BEFORE rose is unknown";
 constexpr std::string_view kNeedsEnd = "AFTER neither ended with status 0 nor got further than BEFORE";
 constexpr std::string_view kNeedsNumbers = "BEFORE has no exact numbers";
 constexpr std::string_view kNeedsSlack = "free bytes of other pools are not known to have fallen";
@@ -57,6 +58,15 @@ Condition below(std::string_view name, Term left, Term right) {
             {}};
 }
 
+// left <= right, or what holds instead.
+Condition at_most(std::string_view name, Term left, Term right) {
+    const bool holds = left.value <= right.value;
+    return {name,
+            holds ? Truth::holds : Truth::fails,
+            Clause{{left}, holds ? Relation::at_most : Relation::greater, {right}},
+            {}};
+}
+
 class Judge {
   public:
     Judge(const DiffSide& before, const DiffSide& after, std::optional<Wide> target)
@@ -73,7 +83,9 @@ class Judge {
   private:
     std::vector<Alternative> of_cause() const {
         if (failed_.primary == "live_set") return live_set();
-        if (failed_.primary == "retention") return {{pairs_stopped_rising(), no_net_rise()}};
+        if (failed_.primary == "retention") {
+            return {{pairs_stopped_rising(), no_net_rise()}, {hundredth_is_left()}};
+        }
         if (failed_.primary == "fragmentation") {
             if (qualified("incompatible")) return {{request_granted(), incompatible_fell()}};
             return {{request_granted()}, {extent_reaches()}};
@@ -265,6 +277,18 @@ class Judge {
             {{"active_rise_after", rise}}, rise <= 0 ? Relation::at_most : Relation::greater, {{"zero", 0}}};
         if (rise <= 0) return {kName, Truth::holds, clause, {}};
         return unknown(kName, kStillRises, clause);
+    }
+
+    // Pairs may go on rising by what is still wanted. Both rises are compared over as many steps.
+    Condition hundredth_is_left() const {
+        constexpr std::string_view kName = "hundredth_is_left";
+        if (!enough_steps()) return unknown(kName, kNeedsSteps);
+        if (!before_.growth || before_.growth->spaced_steps_count == 0) return unknown(kName, kNeedsRise);
+        const StepGrowth& was = *before_.growth;
+        const StepGrowth& left = *after_.growth;
+        const Wide allowed = std::max(Wide{0}, was.spaced_rise_bytes) * Wide{left.spaced_steps_count} /
+                             (Wide{policy::kRiseLeftDivisor} * Wide{was.spaced_steps_count});
+        return at_most(kName, {"rise_left", left.spaced_rise_bytes}, {"rise_allowed", allowed});
     }
 
     // A run that was cut short has small peaks and proves nothing.

@@ -22,9 +22,9 @@ constexpr std::string_view kNotMeasured = "not_measured";
 constexpr std::string_view kSources[] = {"receipt", "ring"};
 constexpr std::string_view kEndings[] = {"none", "survived", "fatal", "lost"};
 constexpr std::string_view kConditions[] = {
-    "request_granted", "peak_fell",         "headroom_returned", "smaller_than_card",
-    "extent_reaches",  "incompatible_fell", "outside_fell",      "pairs_stopped_rising",
-    "no_net_rise",     "got_as_far",        "same_free",         "fits_the_card"};
+    "request_granted",   "peak_fell",    "headroom_returned",    "smaller_than_card", "extent_reaches",
+    "incompatible_fell", "outside_fell", "pairs_stopped_rising", "no_net_rise",       "hundredth_is_left",
+    "got_as_far",        "same_free",    "fits_the_card"};
 constexpr std::string_view kTerms[] = {"granted_after",
                                        "granted_needed",
                                        "peak_needed_before",
@@ -45,6 +45,8 @@ constexpr std::string_view kTerms[] = {"granted_after",
                                        "growing_pairs_after",
                                        "growing_pairs_needed",
                                        "active_rise_after",
+                                       "rise_left",
+                                       "rise_allowed",
                                        "steps_after",
                                        "steps_before",
                                        "device_free_before",

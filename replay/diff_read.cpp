@@ -165,8 +165,11 @@ class SideReader {
     void set_growth(const std::vector<Wide>& active, uint64_t growing_pairs_count) {
         if (active.empty()) return;
         const size_t pairs = std::min<size_t>(policy::kComparedPairs_count, active.size() - 1);
-        side_.growth = {active.size(), growing_pairs_count,
-                        active.back() - active[active.size() - 1 - pairs]};
+        const size_t spacing = pair_spacing(active.size());
+        const size_t spaced = std::min<size_t>(policy::kComparedPairs_count * spacing, active.size() - 1);
+        const auto rise = [&](size_t back) { return active.back() - active[active.size() - 1 - back]; };
+        side_.growth = {active.size(), growing_pairs_count, rise(pairs), rise(spaced),
+                        spaced * count(find(receipt_, {"capture", "boundary_stride"}))};
     }
 
     // ---- what only a ring knows

@@ -63,8 +63,10 @@ struct SideIncident {
 // Active bytes at the same point of the last steps.
 struct StepGrowth {
     uint64_t boundary_count = 0;
-    uint64_t growing_pairs_count = 0;  // of the last five
-    Wide rise_bytes = 0;               // over the last five pairs
+    uint64_t growing_pairs_count = 0;  // of five
+    Wide rise_bytes = 0;               // over the last five pairs of consecutive points
+    Wide spaced_rise_bytes = 0;        // over the last five spaced pairs
+    uint64_t spaced_steps_count = 1;   // that those pairs span
 };
 
 // How often a ring saw what the failing side asked for being granted.

@@ -59,9 +59,10 @@ struct Growth {
     GrowthBasis basis = GrowthBasis::too_few;
     uint64_t retained = 0;  // Q, or its upper bound; see GrowthBasis
     uint64_t boundary_count = 0;
-    uint64_t growing_pairs_count = 0;  // of the last five
+    uint64_t growing_pairs_count = 0;  // of five
     uint64_t kept_since_failure = 0;   // live since before a caught failure: not retention
     bool request_repeated = false;     // the same site and size was served within the last five steps
+    bool module_calls = false;         // the boundaries are module calls, several of which may make one step
 };
 
 struct Outside {

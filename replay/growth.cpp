@@ -34,6 +34,7 @@ GrowthResult measure_growth(const Matched& matched, const Ledger& ledger, int de
     GrowthResult result;
     Growth& growth = result.growth;
     growth.basis = matched.basis;
+    growth.module_calls = matched.family == BoundaryFamily::module;
     growth.boundary_count = matched.points.size();
     growth.growing_pairs_count = growing_pairs(matched.points);
     if (matched.basis == GrowthBasis::too_few || matched.basis == GrowthBasis::lapped) {

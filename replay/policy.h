@@ -27,6 +27,14 @@ inline constexpr uint64_t kComparedPairs_count = 5;
 inline constexpr uint64_t kGrowingPairsNeeded_count = 4;
 inline constexpr uint64_t kSurvivorStepsNeeded_count = 3;
 
+// What leaks in some steps only does not show in consecutive pairs: with this many boundaries, pairs an
+// eighth of the way apart are compared too.
+inline constexpr uint64_t kSpacedPairsBoundaries_count = 21;
+inline constexpr uint64_t kPairSpacingDivisor = 8;
+
+// A fix of retention may leave crumbs: the scalars that are still wanted.
+inline constexpr uint64_t kRiseLeftDivisor = 100;
+
 // Inferred boundaries: the events since the heartbeat's first allocation in equal runs.
 inline constexpr uint64_t kInferredRuns_count = 16;
 inline constexpr uint64_t kInferredRunsNeeded_count = 15;

@@ -29,6 +29,13 @@ void growing_pairs(Plan& plan, Random& random, int side) {
     if (shrinking > 0 && random.one_in(3)) plan.steps[6].given_up_bytes = plan.steps[6].leak_bytes;
 }
 
+// Every second step leaks: only pairs further apart grow, which fewer than 21 boundaries have none of.
+void spaced_pairs(Plan& plan, Random& random, int side) {
+    leaking(plan, random, static_cast<unsigned>(21 + side));
+    for (size_t index = random.below(2); index < plan.steps.size(); index += 2)
+        plan.steps[index] = {};
+}
+
 // The steps that can be judged are 2 to 5 of seven.
 void survivor_steps(Plan& plan, Random& random, int side) {
     leaking(plan, random, 7);
@@ -129,6 +136,7 @@ constexpr Aim kAims[] = {
     {"worn_ring", worn, nullptr},
     {"kept_since_failure", kept_since_failure, nullptr},
     {"shapes", shapes, nullptr},
+    {"spaced_pairs", spaced_pairs, nullptr},
 };
 
 }  // namespace

@@ -44,6 +44,7 @@ constexpr Bound kBounds[] = {
     {"in_process", kReaches},
     {"transient", kReaches},
     {"growing_pairs", kReaches},
+    {"spaced_pairs", kReaches},
     {"survivor_steps", kReaches},
     {"boundary_count", kReaches},
     {"regular_runs", kReaches},
@@ -92,6 +93,8 @@ class Reading {
         const Integer retained = value("evidence.growth.retained_bytes");
         const Integer boundaries = value("evidence.growth.boundary_count");
         if (aim_ == "growing_pairs" && basis == "marked") place("growing_pairs", pairs - 4);
+        if (aim_ == "spaced_pairs" && (boundaries >= 21) == (pairs >= 4))
+            place("spaced_pairs", boundaries - 21);
         if (aim_ == "boundary_count") {
             if ((boundaries >= 6) == (basis == "marked")) place("boundary_count", boundaries - 6);
         }

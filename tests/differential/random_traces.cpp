@@ -26,7 +26,7 @@ using namespace memsnap::differential;
 
 struct Options {
     uint64_t from = 0;
-    uint64_t count = 10'400;
+    uint64_t count = 12'800;
     std::string aim;
     std::string keep;
     bool show = false;  // prints the traces and compares nothing

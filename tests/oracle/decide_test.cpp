@@ -163,6 +163,15 @@ TEST_CASE("too few boundaries reject retention only below threshold and deficit"
     CHECK(qualified(q, "too_few_boundaries"));
 }
 
+TEST_CASE("growth between marked module calls is said to be inferred") {
+    auto q = full_card();
+    CHECK_FALSE(qualified(q, kRetention, "inferred"));
+    q.points_are_module_calls = true;
+    CHECK(qualified(q, kRetention, "inferred"));
+    q.basis = Basis::kTooFew;
+    CHECK_FALSE(qualified(q, kRetention, "inferred"));
+}
+
 TEST_CASE("uncertified growth is never retention") {
     auto q = full_card();
     q.basis = Basis::kUncertified;

@@ -66,6 +66,25 @@ TEST_CASE("three growing pairs of five are not enough") {
     CHECK(number(growth_of(leak(8, {1, 2, 3, 4, 5})), "retained_bytes") == 0);
 }
 
+TEST_CASE("a leak in every second step grows in pairs two steps apart, from 21 boundaries on") {
+    std::vector<std::size_t> even{2, 4, 6, 8, 10, 12, 14, 16, 18, 20};
+    auto spaced = growth_of(leak(21, even));
+    CHECK(number(spaced, "growing_pairs_count") == 5);
+    CHECK(number(spaced, "retained_bytes") == 9 * 2 * Int{kMiB});
+    even.pop_back();
+    auto consecutive = growth_of(leak(20, even));
+    CHECK(number(consecutive, "growing_pairs_count") == 2);
+    CHECK(number(consecutive, "retained_bytes") == 0);
+}
+
+TEST_CASE("pairs are an eighth of the boundaries apart, and consecutive ones count where more of them grow") {
+    // With 25 boundaries three apart: 9-12, 12-15, 15-18, 18-21, 21-24 counted from 0.
+    CHECK(number(growth_of(leak(25, {10, 13, 16, 19})), "growing_pairs_count") == 4);
+    CHECK(number(growth_of(leak(25, {10, 13, 16, 17})), "growing_pairs_count") == 3);
+    CHECK(number(growth_of(leak(24, {10, 13, 16, 19})), "growing_pairs_count") == 2);
+    CHECK(number(growth_of(leak(25, {20, 21, 22, 23})), "growing_pairs_count") == 4);
+}
+
 TEST_CASE("with too few boundaries what was born since the first is an upper bound") {
     auto growth = growth_of(leak(5, {0, 1, 2}));
     CHECK(number(growth, "retained_bytes") == 2 * 2 * Int{kMiB});
