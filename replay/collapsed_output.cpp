@@ -17,10 +17,16 @@ namespace {
 constexpr std::string_view kWithoutStack = "without-stack";
 constexpr std::string_view kOtherSites = "other-sites";
 
-// What would end a frame or a line.
-std::string as_frame(std::string text) {
-    std::ranges::replace_if(
-        text, [](char c) { return c == ';' || static_cast<unsigned char>(c) < ' '; }, '_');
+// The one letter of a shown text that would end a frame.
+std::string as_frame(const std::string& shown) {
+    std::string text;
+    for (const char c : shown) {
+        if (c == ';') {
+            text += "\\x3b";
+        } else {
+            text += c;
+        }
+    }
     return text;
 }
 
@@ -56,7 +62,7 @@ class Lines {
     }
 
     std::string frame_name(const SiteFrame& frame) const {
-        if (naming_.with_names) return as_frame(frame_label(frame));
+        if (naming_.with_names) return as_frame(frame_label(frame, Letters::utf8));
         const auto text = naming_.key ? frame_text(frame) : std::nullopt;
         return text ? token("frame", std::string_view(*text), *naming_.key)
                     : token("frame", frame.local_id, capture_.header.ring_id);

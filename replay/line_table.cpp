@@ -4,6 +4,8 @@
 // of the code in order, each with the difference of its line to the one before.
 #include "line_table.h"
 
+#include <algorithm>
+
 namespace memsnap {
 namespace {
 
@@ -25,44 +27,6 @@ class Bytes {
     size_t at_ = 0;
 };
 
-std::optional<uint32_t> as_line(int64_t line) {
-    if (line < 0 || line > int64_t{INT32_MAX}) return std::nullopt;
-    return static_cast<uint32_t>(line);
-}
-
-// Pairs: bytes of code up to the next line, and how many lines it is further.
-std::optional<uint32_t> line_by_lnotab(const LineQuestion& question, Bytes table) {
-    int64_t line = question.first_line;
-    uint64_t address = 0;
-    while (!table.empty()) {
-        const auto code_bytes = table.next();
-        const auto lines = table.next();
-        if (!code_bytes || !lines) return std::nullopt;
-        address += *code_bytes;
-        if (address > question.instruction_bytes) break;
-        line += static_cast<int8_t>(*lines);
-    }
-    return as_line(line);
-}
-
-// Pairs: bytes of code of a range, and how many lines it is further; −128: it has no line.
-std::optional<uint32_t> line_by_ranges(const LineQuestion& question, Bytes table) {
-    constexpr int8_t kNoLine = -128;
-    int64_t line = question.first_line;
-    uint64_t end = 0;
-    while (!table.empty()) {
-        const auto code_bytes = table.next();
-        const auto lines = table.next();
-        if (!code_bytes || !lines) return std::nullopt;
-        const auto further = static_cast<int8_t>(*lines);
-        if (further != kNoLine) line += further;
-        end += *code_bytes;
-        if (question.instruction_bytes >= end) continue;
-        return further == kNoLine ? std::nullopt : as_line(line);
-    }
-    return std::nullopt;
-}
-
 // Six bits a byte, the lowest first; bit 6 says that another byte follows.
 std::optional<int64_t> number(Bytes& table) {
     uint64_t value = 0;
@@ -82,49 +46,88 @@ std::optional<int64_t> signed_number(Bytes& table) {
     return (*value & 1) != 0 ? -(*value >> 1) : *value >> 1;
 }
 
-// Entries: a byte with the highest bit set, the kind of location and how many code units it is for; then what
-// the kind has of lines and columns.
-std::optional<uint32_t> line_by_locations(const LineQuestion& question, Bytes table) {
-    constexpr uint8_t kFirst = 128;
-    constexpr uint64_t kCodeUnit_bytes = 2;
-    int64_t line = question.first_line;
-    uint64_t end = 0;
-    while (const auto first = table.next()) {
-        if ((*first & kFirst) == 0) return std::nullopt;
-        const unsigned kind = *first >> 3 & 15;
-        std::optional<int64_t> further = 0;
-        if (kind == 13 || kind == 14) {
-            further = signed_number(table);
-        } else if (kind >= 10 && kind <= 12) {
-            further = kind - 10;
-        }
-        if (!further) return std::nullopt;
-        line += *further;
-        end += ((*first & 7U) + 1) * kCodeUnit_bytes;
-        constexpr unsigned kNoLocation = 15;
-        if (question.instruction_bytes < end) return kind == kNoLocation ? std::nullopt : as_line(line);
-        table.skip_while_continued(kFirst);
-    }
-    return std::nullopt;
-}
-
 }  // namespace
 
-std::optional<uint32_t> line_of(const LineQuestion& question, std::span<const std::byte> table) {
-    if (question.python_major != 3) return std::nullopt;
-    switch (question.python_minor) {
-        case 9:
-            return line_by_lnotab(question, Bytes(table));
-        case 10:
-            return line_by_ranges(question, Bytes(table));
-        case 11:
-        case 12:
-        case 13:
-        case 14:
-            return line_by_locations(question, Bytes(table));
-        default:
-            return std::nullopt;
+class LineDecoder {
+  public:
+    LineDecoder(std::vector<LineTable::Range>& ranges, uint32_t first_line)
+        : ranges_(ranges), line_(first_line) {}
+
+    // Pairs: bytes of code up to the next line, and how many lines it is further.
+    void read_lnotab(Bytes table) {
+        while (!table.empty()) {
+            const auto code_bytes = table.next();
+            const auto lines = table.next();
+            if (!code_bytes || !lines) return;
+            add(*code_bytes, true);
+            line_ += static_cast<int8_t>(*lines);
+        }
+        ranges_.push_back({UINT32_MAX, line()});
     }
+
+    // Pairs: bytes of code of a range, and how many lines it is further; −128: it has no line.
+    void read_ranges(Bytes table) {
+        constexpr int8_t kNowhere = -128;
+        while (!table.empty()) {
+            const auto code_bytes = table.next();
+            const auto lines = table.next();
+            if (!code_bytes || !lines) return;
+            const auto further = static_cast<int8_t>(*lines);
+            if (further != kNowhere) line_ += further;
+            add(*code_bytes, further != kNowhere);
+        }
+    }
+
+    // Entries: a byte with the highest bit set, the kind of location and how many code units it is for; then
+    // what the kind has of lines and columns.
+    void read_locations(Bytes table) {
+        constexpr uint8_t kFirst = 128;
+        constexpr uint32_t kCodeUnit_bytes = 2;
+        constexpr unsigned kNoLocation = 15;
+        while (const auto first = table.next()) {
+            if ((*first & kFirst) == 0) return;
+            const unsigned kind = *first >> 3 & 15;
+            std::optional<int64_t> further = 0;
+            if (kind == 13 || kind == 14) {
+                further = signed_number(table);
+            } else if (kind >= 10 && kind <= 12) {
+                further = kind - 10;
+            }
+            if (!further) return;
+            line_ += *further;
+            add(((*first & 7U) + 1) * kCodeUnit_bytes, kind != kNoLocation);
+            table.skip_while_continued(kFirst);
+        }
+    }
+
+  private:
+    uint32_t line() const {
+        return line_ < 0 || line_ > int64_t{INT32_MAX} ? LineTable::kNoLine : static_cast<uint32_t>(line_);
+    }
+    // The next bytes of the code.
+    void add(uint32_t code_bytes, bool has_line) {
+        if (code_bytes == 0) return;
+        end_ += code_bytes;
+        ranges_.push_back({end_ - 1, has_line ? line() : LineTable::kNoLine});
+    }
+
+    std::vector<LineTable::Range>& ranges_;
+    int64_t line_;
+    uint32_t end_ = 0;  // a table has less than 64 KiB, so it never runs over
+};
+
+LineTable::LineTable(const CodeLines& code, std::span<const std::byte> table) {
+    LineDecoder decoder(ranges_, code.first_line);
+    const unsigned minor = code.python_major == 3 ? code.python_minor : 0;
+    if (minor == 9) decoder.read_lnotab(Bytes(table));
+    if (minor == 10) decoder.read_ranges(Bytes(table));
+    if (minor >= 11 && minor <= 14) decoder.read_locations(Bytes(table));
+}
+
+std::optional<uint32_t> LineTable::line_at(uint32_t instruction_bytes) const {
+    const auto range = std::ranges::lower_bound(ranges_, instruction_bytes, {}, &Range::last_bytes);
+    if (range == ranges_.end() || range->line == kNoLine) return std::nullopt;
+    return range->line;
 }
 
 }  // namespace memsnap

@@ -23,12 +23,22 @@ namespace {
 // A demangler may need very long for a very long name.
 constexpr size_t kMangled_bytes_most = 4096;
 
+// The path is whatever the sidecar says, and opening a device or a pipe may already do something. -1: no
+// such file.
+int open_regular_file(const std::string& path) {
+    struct stat status;
+    if (::stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return -1;
+    const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    // It may have been replaced meanwhile.
+    if (descriptor < 0 || (::fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode))) return descriptor;
+    ::close(descriptor);
+    return -1;
+}
+
 class ElfFile {
   public:
-    explicit ElfFile(const std::string& path)
-        : descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
-        struct stat status;
-        if (descriptor_ < 0 || ::fstat(descriptor_, &status) != 0 || !S_ISREG(status.st_mode)) return;
+    explicit ElfFile(const std::string& path) : descriptor_(open_regular_file(path)) {
+        if (descriptor_ < 0) return;
         // Not mapped: the file may be replaced while it is read.
         elf_ = ::elf_begin(descriptor_, ELF_C_READ, nullptr);
     }

@@ -22,6 +22,13 @@ constexpr size_t kStacks_count_most = size_t{1} << 24;
 constexpr size_t kCodes_count_most = size_t{1} << 24;
 constexpr size_t kObjects_count_most = size_t{1} << 16;
 
+// What WIRE.md allows in one entry: what is shown grows with it many times over.
+constexpr uint16_t kFrames_count_most = 255;
+constexpr uint16_t kFileName_bytes_most = 1023;
+constexpr uint16_t kFunctionName_bytes_most = 511;
+constexpr uint16_t kBuildId_bytes_most = 64;
+constexpr uint16_t kPath_bytes_most = 4095;
+
 constexpr uint64_t kEntry_bytes_most = sizeof(wire::NameEntry) + UINT16_MAX;  // without what fills it up
 constexpr uint64_t kRead_bytes = uint64_t{1} << 20;
 
@@ -69,6 +76,7 @@ class SidecarWalk {
         };
         by_id(names_.sites.stacks_);
         by_id(names_.sites.codes_);
+        index_objects();
         return problem_;
     }
 
@@ -126,7 +134,9 @@ class SidecarWalk {
         const auto code = load<wire::CodeEntry>(payload, 0);
         const uint64_t needed_bytes =
             uint64_t{code.file_name_bytes} + code.name_bytes + code.line_table_bytes;
-        if (payload.size() - sizeof code < needed_bytes) return damaged();
+        if (payload.size() - sizeof code < needed_bytes || code.file_name_bytes > kFileName_bytes_most ||
+            code.name_bytes > kFunctionName_bytes_most)
+            return damaged();
         take_place(names_.sites.codes_, kCodes_count_most, id, at);
     }
 
@@ -134,7 +144,9 @@ class SidecarWalk {
         if (payload.size() < sizeof(wire::StackEntry)) return damaged();
         const auto stack = load<wire::StackEntry>(payload, 0);
         const uint64_t needed_bytes = (uint64_t{stack.python_count} + stack.native_count) * sizeof(uint64_t);
-        if (payload.size() - sizeof stack < needed_bytes) return damaged();
+        if (payload.size() - sizeof stack < needed_bytes ||
+            std::max(stack.python_count, stack.native_count) > kFrames_count_most)
+            return damaged();
         take_place(names_.sites.stacks_, kStacks_count_most, token, at);
     }
 
@@ -142,7 +154,9 @@ class SidecarWalk {
         if (payload.size() < sizeof(wire::ObjectEntry)) return damaged();
         const auto object = load<wire::ObjectEntry>(payload, 0);
         const uint64_t needed_bytes = uint64_t{object.build_id_bytes} + object.path_bytes;
-        if (payload.size() - sizeof object < needed_bytes || object.begin > object.end) return damaged();
+        if (payload.size() - sizeof object < needed_bytes || object.begin > object.end ||
+            object.build_id_bytes > kBuildId_bytes_most || object.path_bytes > kPath_bytes_most)
+            return damaged();
         auto& objects = names_.sites.objects_;
         if (objects.size() == kObjects_count_most) {
             problem_ = "is too large";
@@ -150,6 +164,13 @@ class SidecarWalk {
         }
         objects.push_back(
             {object.begin, object.end, object.bias, names_.sites.generation_at(at, object.generation), at});
+    }
+
+    void index_objects() {
+        std::vector<ObjectIndex::Range> ranges;
+        for (const SiteRecords::ObjectPlace& object : names_.sites.objects_)
+            ranges.push_back({object.begin, object.end, object.generation});
+        names_.sites.object_index_ = ObjectIndex(ranges);
     }
 
     void damaged() { problem_ = "is damaged"; }

@@ -84,21 +84,20 @@ std::optional<CodeObject> SiteRecords::code(uint32_t id) const {
     return code;
 }
 
-std::optional<LoadedObject> SiteRecords::object_of(uint64_t return_address,
-                                                   const RecordedStack& stack) const {
-    const auto covers = [&](const ObjectPlace& object) {
-        // The call is what the address returns behind.
-        return object.begin < return_address && return_address <= object.end &&
-               object.generation <= stack.generation;
-    };
-    const auto found = std::find_if(objects_.rbegin(), objects_.rend(), covers);
-    if (found == objects_.rend()) return std::nullopt;
-    const std::vector<std::byte> bytes = payload(found->offset_bytes);
+std::optional<size_t> SiteRecords::object_at(uint64_t return_address, const RecordedStack& stack) const {
+    if (return_address == 0) return std::nullopt;
+    // The call is what the address returns behind.
+    return object_index_.last_at(return_address - 1, stack.generation);
+}
+
+std::optional<LoadedObject> SiteRecords::object(size_t number) const {
+    const ObjectPlace& place = objects_[number];
+    const std::vector<std::byte> bytes = payload(place.offset_bytes);
     if (bytes.size() < sizeof(wire::ObjectEntry)) return std::nullopt;
     const auto entry = load<wire::ObjectEntry>(bytes, 0);
     const uint64_t path_at = sizeof entry + entry.build_id_bytes;
     if (bytes.size() < path_at + entry.path_bytes) return std::nullopt;
-    LoadedObject object = {found->begin, found->end, found->bias, {}, {}};
+    LoadedObject object = {place.begin, place.end, place.bias, {}, {}};
     const auto build_id = std::span(bytes).subspan(sizeof entry, entry.build_id_bytes);
     object.build_id.assign(build_id.begin(), build_id.end());
     object.path = text_at(bytes, path_at, entry.path_bytes);

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "object_index.h"
 #include "ring_file.h"
 
 namespace memsnap {
@@ -48,8 +49,9 @@ class SiteRecords {
   public:
     std::optional<RecordedStack> stack(uint64_t token) const;
     std::optional<CodeObject> code(uint32_t id) const;
-    // The object that a return address of the stack lies in.
-    std::optional<LoadedObject> object_of(uint64_t return_address, const RecordedStack& stack) const;
+    // The number of the object that a return address of the stack lies in.
+    std::optional<size_t> object_at(uint64_t return_address, const RecordedStack& stack) const;
+    std::optional<LoadedObject> object(size_t number) const;
 
     uint64_t stack_count() const { return stacks_.size(); }
 
@@ -73,6 +75,7 @@ class SiteRecords {
     std::shared_ptr<const RingFile> file_;
     std::vector<Place> stacks_, codes_;  // by id, the first written of one id before the others
     std::vector<ObjectPlace> objects_;   // in the order of writing
+    ObjectIndex object_index_;
 };
 
 }  // namespace memsnap

@@ -20,7 +20,6 @@
 namespace memsnap {
 namespace {
 
-constexpr size_t kReportColumns = 100;
 constexpr size_t kFindingIndent = 29;  // of a finding's sentence
 
 class Report {
@@ -52,6 +51,14 @@ class Report {
         out_ += '\n';
     }
 
+    // On one line where both fit.
+    void joined(const std::string& text, const std::string& more, std::string_view indent,
+                size_t unseen_bytes = 0) {
+        if (columns_of(text) - unseen_bytes + columns_of(more) <= kReportColumns) return line(text + more);
+        line(text);
+        line(std::string(indent) + more);
+    }
+
     std::string emphasised(std::string_view text, bool alarming) const {
         if (!style_.colour) return std::string(text);
         return fmt::format("\x1b[1;{}m{}\x1b[0m", alarming ? 31 : 32, text);
@@ -60,7 +67,9 @@ class Report {
     void head() {
         const HeaderFacts& header = capture_.header;
         const Window& window = capture_.window;
-        std::string text = printable(std::filesystem::path(capture_.path).filename().string());
+        constexpr size_t kFileNameColumns = 40;
+        const std::string file = std::filesystem::path(capture_.path).filename().string();
+        std::string text = cut_to_columns(shown_text(file, letters(style_.utf8)), kFileNameColumns);
         if (analysis_.incident && analysis_.incident->evidence.total.known()) {
             const Evidence& evidence = analysis_.incident->evidence;
             text += fmt::format("  cuda:{} {}", evidence.device, size_text(evidence.total.low));
@@ -68,12 +77,13 @@ class Report {
         text += fmt::format("  events {} of {} kept, {} lost", grouped(window.facts.accepted_count),
                             grouped(header.head_ticket),
                             grouped(header.counters.lost + window.facts.missing_count));
+        std::string torch;
         if (header.torch_version != 0) {
-            const uint32_t torch = header.torch_version;
-            text += fmt::format("  torch {}.{}.{}", torch / 10000, torch / 100 % 100, torch % 100);
+            const uint32_t version = header.torch_version;
+            torch = fmt::format("  torch {}.{}.{}", version / 10000, version / 100 % 100, version % 100);
         }
-        if (header.config.known) text += fmt::format(", {}", allocator_name(header.config));
-        line(text);
+        if (header.config.known) torch += fmt::format(", {}", allocator_name(header.config));
+        joined(text, torch, "");
         line();
     }
 
@@ -84,7 +94,10 @@ class Report {
     }
 
     void incident(const Incident& incident) {
-        line(emphasised("OUT OF MEMORY", true) + "  " + failure_sentence(incident));
+        constexpr std::string_view kTitle = "OUT OF MEMORY";
+        const std::string title = emphasised(kTitle, true);
+        joined(title + "  " + failure_sentence(incident), beside_failure(incident), "              ",
+               title.size() - kTitle.size());
         line(emphasised("CAUSE", true) + "          " + cause_sentence(incident, symbols_));
         if (const std::string open = unexcluded_sentence(incident, symbols_); !open.empty()) {
             line("               " + open);
@@ -98,22 +111,23 @@ class Report {
         advice(incident);
     }
 
-    static std::string counted(uint64_t count, std::string_view what) {
-        return fmt::format("{} {}{}", grouped(count), what, count == 1 ? "" : "s");
-    }
-
     std::string failure_sentence(const Incident& incident) const {
         const Event& event = incident.failure.event;
         std::string who = "PyTorch";
         if (incident.evidence.allocator == FailedAllocator::foreign) {
-            who = library_label(capture_, names_, event.library);
+            who = library_label(capture_, names_, event.library, letters(style_.utf8));
         }
-        std::string text = fmt::format("{} asked for {}", who, size_text(event.size_bytes));
+        std::string text = who + ' ' + asked_sentence(incident);
         if (incident.scene.step_count != 0) {
             text = fmt::format("in step {}: ", incident.scene.step_count + 1) + text;
         }
+        return text;
+    }
+
+    std::string beside_failure(const Incident& incident) const {
         const size_t count = analysis_.failures.listed.size();
-        if (count > 1) text += fmt::format(" (one of {} failures)", count);
+        std::string text;
+        if (count > 1) text = fmt::format(" (one of {} failures)", count);
         if (incident.failure.followed) text += "; the job went on";
         return text;
     }
@@ -155,7 +169,8 @@ class Report {
         line();
     }
 
-    // The finding's own qualifiers stand behind it, or below where the line is full.
+    // The finding's own qualifiers stand behind it, or below where the line is full; so does its second
+    // clause.
     void finding_line(const Incident& incident, Hypothesis one) {
         const Finding& finding = incident.verdict.of(one);
         const std::string label = fmt::format("{:<12}", name(finding.status));
@@ -164,13 +179,19 @@ class Report {
             fmt::format("  {} {:<13} {}", finding.status == Status::primary ? emphasised(label, true) : label,
                         spoken(one), sentence);
         const auto names = finding.qualifiers.names();
-        if (names.empty()) return line(text);
-        const std::string qualifiers = fmt::format("({})", fmt::join(names, ", "));
-        if (kFindingIndent + sentence.size() + 1 + qualifiers.size() <= kReportColumns) {
-            return line(text + ' ' + qualifiers);
+        const std::string qualifiers =
+            names.empty() ? std::string() : fmt::format(" ({})", fmt::join(names, ", "));
+        const size_t columns = kFindingIndent + columns_of(sentence);
+        if (columns + columns_of(qualifiers) <= kReportColumns) return line(text + qualifiers);
+        const size_t joint = sentence.rfind(" and ");
+        if (columns > kReportColumns && joint != std::string::npos) {
+            const size_t behind = sentence.size() - joint - 1;
+            line(text.substr(0, text.size() - behind));
+            return line(
+                fmt::format("{:<{}}{}{}", "", kFindingIndent, sentence.substr(joint + 1), qualifiers));
         }
         line(text);
-        line(fmt::format("{:<{}}{}", "", kFindingIndent, qualifiers));
+        line(fmt::format("{:<{}}{}", "", kFindingIndent, qualifiers.substr(1)));
     }
 
     // Words after a label, continued under the first of them.
@@ -213,16 +234,29 @@ class Report {
         block(sites_.blind());
     }
 
-    void advice(const Incident& incident) {
+    // Of the answer, then of what contributed and may be removed by itself.
+    static std::vector<Advice> remedies(const Incident& incident) {
         const Verdict& verdict = incident.verdict;
-        Advice advice = advise_answer(verdict);
-        if (const auto primary = verdict.primary()) {
-            const Explanation& explanation = incident.explanations[static_cast<unsigned>(*primary)];
-            advice = {explanation.fix, explanation.proof, {}};
+        const auto of = [&](Hypothesis one) {
+            const Explanation& explanation = incident.explanations[static_cast<unsigned>(one)];
+            return Advice{explanation.fix, explanation.proof, {}};
+        };
+        const auto primary = verdict.primary();
+        std::vector<Advice> list = {primary ? of(*primary) : advise_answer(verdict)};
+        for (const Hypothesis one : {Hypothesis::retention, Hypothesis::external}) {
+            if (verdict.of(one).status == Status::contributing) list.push_back(of(one));
         }
-        if (!advice.fix.empty()) advise("  try    ", advice.fix);
-        if (!advice.proof.empty()) advise("  prove  ", advice.proof);
-        if (!advice.proof.empty()) line("         compared by: memsnap-replay diff THIS AFTER");
+        return list;
+    }
+
+    void advice(const Incident& incident) {
+        std::vector<Advice> list = remedies(incident);
+        for (const Advice& one : list) {
+            if (!one.fix.empty()) advise("  try    ", one.fix);
+            if (!one.proof.empty()) advise("  prove  ", one.proof);
+        }
+        const bool provable = std::ranges::any_of(list, [](const Advice& one) { return !one.proof.empty(); });
+        if (provable) line("         compared by: memsnap-replay diff THIS AFTER");
         std::string_view said;
         for (const Hypothesis one : kHypotheses) {
             const std::string_view probe = incident.explanations[static_cast<unsigned>(one)].probe;

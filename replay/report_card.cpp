@@ -65,8 +65,13 @@ std::string_view when_asked(BalanceSource source) {
 
 class CardRows {
   public:
-    CardRows(const Capture& capture, const Names& names, const CardView& view)
-        : capture_(capture), names_(names), view_(view), now_(view.now), peak_(view.peak) {}
+    CardRows(const Capture& capture, const Names& names, const CardView& view, Letters letters)
+        : capture_(capture),
+          names_(names),
+          view_(view),
+          now_(view.now),
+          peak_(view.peak),
+          letters_(letters) {}
 
     std::vector<Row> run() {
         add_torch();
@@ -112,8 +117,8 @@ class CardRows {
         size_t shown = 0, left_out = 0;
         for (const Held& held : libraries_of(now_, peak_)) {
             if (shown++ < kLibrariesShown_count) {
-                add(library_label(capture_, names_, held.library), "of this process", held.now_bytes,
-                    held.peak_bytes);
+                add(library_label(capture_, names_, held.library, letters_), "of this process",
+                    held.now_bytes, held.peak_bytes);
             } else {
                 rest.now_bytes += held.now_bytes;
                 rest.peak_bytes += held.peak_bytes;
@@ -130,6 +135,7 @@ class CardRows {
     const CardView& view_;
     const Balance& now_;
     const Balance& peak_;
+    const Letters letters_;
     std::vector<Row> rows_;
 };
 
@@ -142,19 +148,17 @@ std::vector<int64_t> rounded(const std::vector<Row>& rows, Wide Row::*bytes) {
 
 }  // namespace
 
-std::string library_label(const Capture& capture, const Names& names, uint16_t library) {
+std::string library_label(const Capture& capture, const Names& names, uint16_t library, Letters letters) {
     if (library == 0) return "unknown library";
     const std::string* const name = names.of_library(capture, library);
     if (name == nullptr) return fmt::format("library {}", library);
-    std::string label = plain_ascii(*name);
-    if (label.size() > kLabelColumns) label = label.substr(0, kLabelColumns - 2) + "..";
-    return label;
+    return cut_to_columns(shown_text(*name, letters), kLabelColumns);
 }
 
 std::vector<std::string> card_lines(const Capture& capture, const Names& names, const ReportStyle& style,
                                     const CardView& view) {
     if (!view.now.total_bytes) return {};
-    const std::vector<Row> rows = CardRows(capture, names, view).run();
+    const std::vector<Row> rows = CardRows(capture, names, view, letters(style.utf8)).run();
     const std::vector<int64_t> now = rounded(rows, &Row::now_bytes);
     const std::vector<int64_t> peak = rounded(rows, &Row::peak_bytes);
     const bool two = view.peak.total_bytes && peak != now;

@@ -12,6 +12,7 @@
 #include "capture.h"
 #include "reader_names.h"
 #include "report.h"
+#include "shown_text.h"
 
 namespace memsnap {
 
@@ -24,7 +25,7 @@ struct CardView {
 };
 
 // By its file name, else by its number.
-std::string library_label(const Capture& capture, const Names& names, uint16_t library);
+std::string library_label(const Capture& capture, const Names& names, uint16_t library, Letters letters);
 
 // Nothing where the device was never asked: the parts of an unknown card add up to nothing.
 std::vector<std::string> card_lines(const Capture& capture, const Names& names, const ReportStyle& style,

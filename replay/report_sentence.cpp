@@ -5,22 +5,30 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
+#include <vector>
 
 namespace memsnap {
 namespace {
 
 using enum Hypothesis;
 
-std::string signed_text(int64_t hundredths, const ReportSymbols& symbols) {
-    std::string text = hundredths_text(hundredths);
-    if (text.starts_with('-')) text.replace(0, 1, symbols.minus);
-    return text;
-}
+// Of one sentence: all in GiB, said once at the end, unless that would print next to nothing of one of them.
+class Amounts {
+  public:
+    Amounts(const std::vector<Wide>& all_bytes, const ReportSymbols& symbols)
+        : symbols_(symbols), own_units_(std::ranges::any_of(all_bytes, is_next_to_nothing)) {}
 
-std::string gib(Wide bytes, const ReportSymbols& symbols) {
-    return signed_text(hundredths(bytes), symbols);
-}
+    std::string text(Wide bytes) const {
+        return own_units_ ? amount_text(bytes, symbols_) : signed_text(hundredths(bytes), symbols_);
+    }
+    std::string_view at_end() const { return own_units_ ? "" : " GiB"; }
+
+  private:
+    const ReportSymbols& symbols_;
+    const bool own_units_;
+};
 
 std::string_view symbol(Relation relation, const ReportSymbols& symbols) {
     switch (relation) {
@@ -36,7 +44,7 @@ std::string_view symbol(Relation relation, const ReportSymbols& symbols) {
     return "";
 }
 
-std::string spoken_term(const Term& term, const ReportSymbols& symbols) {
+std::string spoken_term(const Term& term, const Amounts& amounts, const ReportSymbols& symbols) {
     constexpr std::pair<std::string_view, std::string_view> kSpoken[] = {
         {"largest_free_extent", "largest hole "},
         {"request", ""},
@@ -46,31 +54,66 @@ std::string spoken_term(const Term& term, const ReportSymbols& symbols) {
         {"deficit", "deficit "},
         {"contribution_floor", "floor "}};
     for (const auto& [name, words] : kSpoken) {
-        if (term.name == name) return std::string(words) + gib(term.value, symbols);
+        if (term.name == name) return std::string(words) + amounts.text(term.value);
     }
-    return fmt::format("{} {}", symbols.tau, gib(term.value, symbols));
+    return fmt::format("{} {}", symbols.tau, amounts.text(term.value));
 }
+
+Wide sum_of(const std::vector<Term>& terms) {
+    Wide sum = 0;
+    for (const Term& term : terms)
+        sum += term.subtracted ? -term.value : term.value;
+    return sum;
+}
+
+// A sum in one unit, whose parts are rounded one by one, so that what is printed adds up.
+struct Sum {
+    explicit Sum(const std::vector<Term>& terms)
+        : small(is_next_to_nothing(sum_of(terms))), unit_bytes(small ? kMiB_bytes : kGiB_bytes) {
+        for (const Term& term : terms)
+            rounded +=
+                term.subtracted ? -hundredths(term.value, unit_bytes) : hundredths(term.value, unit_bytes);
+    }
+    std::string_view unit() const { return small ? " MiB" : " GiB"; }
+
+    bool small = false;
+    Wide unit_bytes = 0;
+    int64_t rounded = 0;
+};
 
 // What available, active and request come to has one name; rounded as margin_sentence() rounds it.
-std::string side(const std::vector<Term>& terms, const ReportSymbols& symbols) {
-    if (terms.size() == 1) return spoken_term(terms.front(), symbols);
-    int64_t margin = 0;
-    for (const Term& term : terms)
-        margin += term.subtracted ? -hundredths(term.value) : hundredths(term.value);
-    return "margin " + signed_text(margin, symbols);
+std::string side(const std::vector<Term>& terms, const Amounts& amounts, const ReportSymbols& symbols) {
+    if (terms.size() == 1) return spoken_term(terms.front(), amounts, symbols);
+    const Sum sum(terms);
+    std::string text = "margin " + signed_text(sum.rounded, symbols);
+    if (amounts.at_end().empty()) text += sum.unit();
+    return text;
 }
 
-std::string clause_sentence(const Clause& clause, const ReportSymbols& symbols) {
-    return fmt::format("{} {} {}", side(clause.left, symbols), symbol(clause.relation, symbols),
-                       side(clause.right, symbols));
+std::string clauses_sentence(const std::vector<Clause>& clauses, const ReportSymbols& symbols) {
+    std::vector<Wide> sides;
+    for (const Clause& clause : clauses) {
+        sides.push_back(sum_of(clause.left));
+        sides.push_back(sum_of(clause.right));
+    }
+    const Amounts amounts(sides, symbols);
+    std::string text;
+    for (const Clause& clause : clauses) {
+        if (!text.empty()) text += " and ";
+        text += fmt::format("{} {} {}", side(clause.left, amounts, symbols), symbol(clause.relation, symbols),
+                            side(clause.right, amounts, symbols));
+    }
+    return text.append(amounts.at_end());
 }
 
 // A relief whose ends differ: both of them, and what they would have had to reach.
 std::string range_sentence(std::string_view label, Wide low, Wide high, const Numbers& n,
                            const ReportSymbols& symbols) {
     const bool room = n.margin >= n.threshold;
-    return fmt::format("{} between {} and {}, {} {}", label, gib(low, symbols), gib(high, symbols),
-                       room ? "floor" : "deficit", gib(room ? n.contribution_floor : n.deficit, symbols));
+    const Wide reach = room ? n.contribution_floor : n.deficit;
+    const Amounts amounts({low, high, reach}, symbols);
+    return fmt::format("{} between {} and {}, {} {}{}", label, amounts.text(low), amounts.text(high),
+                       room ? "floor" : "deficit", amounts.text(reach), amounts.at_end());
 }
 
 // The clauses that decided: an explanation states all of them, a line has room for these.
@@ -115,26 +158,41 @@ std::string_view spoken(Hypothesis hypothesis) {
     return hypothesis == live_set ? "live-set" : name(hypothesis);
 }
 
+std::string_view step_word(const Incident& incident) {
+    return incident.boundaries.family == BoundaryFamily::module ? "call" : "step";
+}
+
+std::string asked_sentence(const Incident& incident) {
+    const Evidence& evidence = incident.evidence;
+    std::string text = "asked for " + size_text(incident.failure.event.size_bytes);
+    const bool own_segment = evidence.allocator == FailedAllocator::pytorch &&
+                             !evidence.expandable_segments && evidence.segment_request.known();
+    if (!own_segment) return text;
+    const std::string segment = "asked for " + size_text(evidence.segment_request.low);
+    if (segment != text) text += ", in a segment of " + size_text(evidence.segment_request.low);
+    return text;
+}
+
 std::string cause_sentence(const Incident& incident, const ReportSymbols& symbols) {
     const Verdict& verdict = incident.verdict;
     if (verdict.answered) return std::string(answer_sentence(verdict));
     const auto primary = verdict.primary();
     if (!primary) return std::string(open_sentence(verdict));
     const Numbers& n = *verdict.numbers;
-    const auto text = [&](Wide bytes) { return gib(bytes, symbols); };
+    const auto text = [&](Wide bytes) { return amount_text(bytes, symbols); };
     switch (*primary) {
         case live_set:
-            return fmt::format("live-set pressure: {} GiB in use and {} GiB more asked, {} GiB available",
-                               text(n.active), text(n.request), text(n.available));
+            return fmt::format("live-set pressure: {} in use and {} more asked, {} available", text(n.active),
+                               text(n.request), text(n.available));
         case retention:
-            return fmt::format("retention: {} GiB of earlier steps were still live, {} GiB were lacking",
-                               text(n.retained), text(n.deficit));
+            return fmt::format("retention: {} of earlier {}s were still live, {} were lacking",
+                               text(n.retained), step_word(incident), text(n.deficit));
         case fragmentation:
-            return fmt::format("fragmentation: {} GiB were free, the largest usable hole was {}",
+            return fmt::format("fragmentation: {} were free, the largest usable hole was {}",
                                text(n.available - n.active),
                                size_text(incident.evidence.extents.largest_not_excluded));
         case external:
-            return fmt::format("external pressure: {} GiB held outside PyTorch, {} GiB were lacking",
+            return fmt::format("external pressure: {} held outside PyTorch, {} were lacking",
                                text(n.removable), text(n.deficit));
     }
     return {};
@@ -143,22 +201,17 @@ std::string cause_sentence(const Incident& incident, const ReportSymbols& symbol
 std::string finding_sentence(const Incident& incident, Hypothesis one, const ReportSymbols& symbols) {
     if (!incident.verdict.numbers) return "the numbers settle nothing";
     const Numbers& n = *incident.verdict.numbers;
-    std::string text;
-    if (one == retention && n.retained != n.retained_high) {
-        text = range_sentence("retained", n.retained, n.retained_high, n, symbols);
-    } else if (one == external && n.removable != n.removable_high) {
-        text = range_sentence("removable", n.removable, n.removable_high, n, symbols);
-    } else if (one == retention && incident.verdict.of(one).status == Status::undecidable) {
+    if (one == retention && n.retained != n.retained_high)
+        return range_sentence("retained", n.retained, n.retained_high, n, symbols);
+    if (one == external && n.removable != n.removable_high)
+        return range_sentence("removable", n.removable, n.removable_high, n, symbols);
+    if (one == retention && incident.verdict.of(one).status == Status::undecidable) {
         // The number alone would read as a rejection.
-        text = fmt::format("retained {} by steps that were only guessed, deficit {}",
-                           gib(n.retained, symbols), gib(n.deficit, symbols));
-    } else {
-        for (const Clause& clause : deciding_clauses(incident, one)) {
-            if (!text.empty()) text += " and ";
-            text += clause_sentence(clause, symbols);
-        }
+        const Amounts amounts({n.retained, n.deficit}, symbols);
+        return fmt::format("retained {} by steps that were only guessed, deficit {}{}",
+                           amounts.text(n.retained), amounts.text(n.deficit), amounts.at_end());
     }
-    return text + " GiB";
+    return clauses_sentence(deciding_clauses(incident, one), symbols);
 }
 
 std::string unexcluded_sentence(const Incident& incident, const ReportSymbols& symbols) {
@@ -167,28 +220,35 @@ std::string unexcluded_sentence(const Incident& incident, const ReportSymbols& s
     const Numbers& n = *verdict.numbers;
     const bool open = verdict.of(retention).status == Status::undecidable && n.retained_high >= n.deficit;
     if (!open) return {};
-    return fmt::format("unless up to {} GiB of it outlived an earlier step: retention is not excluded",
-                       gib(n.retained_high, symbols));
+    return fmt::format("unless up to {} of it outlived an earlier {}: retention is not excluded",
+                       amount_text(n.retained_high, symbols), step_word(incident));
 }
 
 std::string deficit_sentence(const Incident& incident, const ReportSymbols& symbols) {
     if (!incident.verdict.numbers) return {};
     const Numbers& n = *incident.verdict.numbers;
     if (n.margin >= n.threshold) return {};
-    return fmt::format("deficit {} GiB = {} {} margin: what a relief would have had to bring",
-                       gib(n.deficit, symbols), symbols.tau, symbols.minus);
+    return fmt::format("deficit {} = {} {} margin: what a relief would have had to bring",
+                       amount_text(n.deficit, symbols), symbols.tau, symbols.minus);
 }
 
 std::string margin_sentence(const Incident& incident, const ReportSymbols& symbols) {
     if (!incident.verdict.numbers) return "margin and threshold are unknown";
     const Numbers& n = *incident.verdict.numbers;
-    const int64_t available = hundredths(n.available);
-    const int64_t active = hundredths(n.need - n.request);
-    const int64_t request = hundredths(n.request);
-    return fmt::format("margin {} GiB = {} available {} {} active {} {} asked; {} {} GiB (1.5% of the card)",
-                       signed_text(available - active - request, symbols), hundredths_text(available),
-                       symbols.minus, hundredths_text(active), symbols.minus, hundredths_text(request),
-                       symbols.tau, gib(n.threshold, symbols));
+    const std::vector<Term> terms = {
+        {"available", n.available, false}, {"active", n.need - n.request, true}, {"asked", n.request, true}};
+    const Sum sum(terms);
+    std::string text = fmt::format("margin {}{} =", signed_text(sum.rounded, symbols), sum.unit());
+    for (const Term& term : terms) {
+        if (term.subtracted) text += fmt::format(" {}", symbols.minus);
+        text += fmt::format(" {} {}", hundredths_text(hundredths(term.value, sum.unit_bytes)), term.name);
+    }
+    text += fmt::format("; {} {}", symbols.tau,
+                        sum.small ? amount_text(n.threshold, symbols)
+                                  : signed_text(hundredths(n.threshold), symbols) + " GiB");
+    constexpr std::string_view kShare = " (1.5% of the card)";
+    constexpr size_t kIndent = 2;
+    return kIndent + columns_of(text) + kShare.size() <= kReportColumns ? text.append(kShare) : text;
 }
 
 }  // namespace memsnap

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The report's sentences about a verdict, in GiB. The rule: they restate the inequalities of the
+// The report's sentences about a verdict, in GiB or in a unit
+// that tells. The rule: they restate the inequalities of the
 // explanations; none adds a fact.
 #pragma once
 
@@ -14,6 +15,12 @@ namespace memsnap {
 
 // "live-set" for live_set.
 std::string_view spoken(Hypothesis hypothesis);
+
+// What the points that growth was measured between end: a step, or with a module's calls "call".
+std::string_view step_word(const Incident& incident);
+
+// What was asked for, and what PyTorch asked the device for where that is more.
+std::string asked_sentence(const Incident& incident);
 
 std::string cause_sentence(const Incident& incident, const ReportSymbols& symbols);
 std::string finding_sentence(const Incident& incident, Hypothesis one, const ReportSymbols& symbols);

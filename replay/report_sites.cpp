@@ -7,26 +7,20 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
 
 #include "digest.h"
 #include "report_text.h"
-#include "site_label.h"
+#include "site_labels.h"
 
 namespace memsnap {
 namespace {
 
-constexpr size_t kReportColumns = 100;
 constexpr size_t kLabelColumns = 48;
 constexpr size_t kWideLabelColumns = 64;  // where nothing stands behind the numbers
 constexpr size_t kNoteColumn = 74;        // where category, phase and steps begin
-constexpr size_t kSentenceLabelColumns = 56;
 constexpr size_t kSitesShown_count = 5;
-constexpr size_t kDetailsShown_count = 3;
 constexpr size_t kForwardShown_count = 2;
-
-std::string counted(uint64_t count, std::string_view what) {
-    return fmt::format("{} {}{}", grouped(count), what, count == 1 ? "" : "s");
-}
 
 std::string row(const std::string& label, size_t label_columns, Wide bytes,
                 std::optional<uint64_t> block_count) {
@@ -38,8 +32,9 @@ std::string row(const std::string& label, size_t label_columns, Wide bytes,
 void add_row(std::vector<std::string>& lines, std::string text, const std::vector<std::string>& notes) {
     for (size_t index = 0; index < notes.size(); ++index) {
         const std::string note = notes[index] + (index + 1 < notes.size() ? ", " : "");
-        const size_t columns = text.size() + notes[index].size() + (index + 1 < notes.size() ? 1 : 0);
-        if (text.size() > kNoteColumn && columns > kReportColumns) {
+        const size_t columns =
+            columns_of(text) + columns_of(notes[index]) + (index + 1 < notes.size() ? 1 : 0);
+        if (columns_of(text) > kNoteColumn && columns > kReportColumns) {
             lines.push_back(std::move(text));
             text.assign(kNoteColumn, ' ');
         }
@@ -51,10 +46,6 @@ void add_row(std::vector<std::string>& lines, std::string text, const std::vecto
 std::string steps_text(uint32_t first, uint32_t last) {
     if (first == last) return fmt::format("step {}", uint64_t{first} + 1);
     return fmt::format("steps {} to {}", uint64_t{first} + 1, uint64_t{last} + 1);
-}
-
-Wide difference(const SiteGrowthRow& row) {
-    return Wide{row.to_bytes} - row.from_bytes;
 }
 
 std::string percent(Wide part, Wide whole) {
@@ -74,22 +65,32 @@ size_t SiteReport::shown_count(size_t at_most, size_t there_are) const {
     return std::min(style_.sites_count.value_or(at_most), there_are);
 }
 
-std::string SiteReport::label(const SiteKey& key, size_t columns_most) const {
-    if (key.site == 0) return fmt::format("blocks of {}", wide_size_text(key.granted_bytes));
-    const std::string known = site_label(names_, key.site, columns_most);
-    return known.empty() ? token("site", key.site, capture_.header.ring_id) : known;
+std::vector<std::string> SiteReport::labels(const std::vector<SiteKey>& keys, size_t columns_most) const {
+    std::vector<uint64_t> tokens;
+    for (const SiteKey& key : keys)
+        tokens.push_back(key.site);
+    std::vector<std::string> labels = site_labels(names_, tokens, columns_most, letters(style_.utf8));
+    for (size_t index = 0; index < keys.size(); ++index) {
+        if (keys[index].site == 0) {
+            labels[index] = fmt::format("blocks of {}", wide_size_text(keys[index].granted_bytes));
+        } else if (labels[index].empty()) {
+            labels[index] = token("site", keys[index].site, capture_.header.ring_id);
+        }
+    }
+    return labels;
+}
+
+std::string SiteReport::name_text(const std::string& name, size_t columns_most) const {
+    return cut_to_columns(shown_text(name, letters(style_.utf8)), columns_most);
 }
 
 std::string SiteReport::phase_label(uint16_t folded_name) const {
     if (folded_name == 0) return {};
     constexpr size_t kPhaseColumns = 24;
-    const std::string* const text = names_.names().text(folded_name);
-    if (text == nullptr) {
-        const uint64_t ordinal = dictionary_.phase(folded_name);
-        return ordinal == 0 ? std::string() : fmt::format("phase {}", ordinal);
-    }
-    const std::string shown = plain_ascii(*text);
-    return shown.size() <= kPhaseColumns ? shown : shown.substr(0, kPhaseColumns - 2) + "..";
+    if (const std::string* const text = names_.names().text(folded_name))
+        return name_text(*text, kPhaseColumns);
+    const uint64_t ordinal = dictionary_.phase(folded_name);
+    return ordinal == 0 ? std::string() : fmt::format("phase {}", ordinal);
 }
 
 std::vector<std::string> SiteReport::born_in(const SiteShare& share) const {
@@ -113,10 +114,10 @@ std::vector<std::string> SiteReport::table(std::string title, const std::vector<
     std::vector<std::string> lines = {fmt::format("  {:<{}} {:>11} {:>7}  {}", title, label_columns + 2,
                                                   "bytes", "blocks", noted ? "what, born in" : "")};
     const size_t shown = shown_count(kSitesShown_count, sites.size());
+    const std::vector<std::string> names = labels(keys_of(std::span(sites).first(shown)), label_columns);
     for (size_t index = 0; index < shown; ++index) {
         const SiteShare& share = sites[index];
-        add_row(lines, row(label(share.key, label_columns), label_columns, share.bytes, share.block_count),
-                born_in(share));
+        add_row(lines, row(names[index], label_columns, share.bytes, share.block_count), born_in(share));
         bytes -= share.bytes;
         block_count -= std::min(block_count, share.block_count);
     }
@@ -135,7 +136,8 @@ std::vector<std::string> SiteReport::failing_place() const {
     const std::string phase = phase_label(incident.phase);
     constexpr size_t kBefore = 15, kJoint = 5;
     const std::string place =
-        site == 0 ? std::string() : label({site, 0}, kReportColumns - kBefore - kJoint - phase.size());
+        site == 0 ? std::string()
+                  : labels({{site, 0}}, kReportColumns - kBefore - kJoint - columns_of(phase)).front();
     std::vector<std::string> lines;
     if (!place.empty()) {
         lines.push_back(fmt::format("AT             {}{}", place, phase.empty() ? "" : ", in " + phase));
@@ -143,6 +145,10 @@ std::vector<std::string> SiteReport::failing_place() const {
         lines.push_back(fmt::format("IN             {}", phase));
     }
     if (names_.python(site).empty() && !names_.native(site).empty()) {
+        if (capture_.header.python_stacks != PythonStacks::walking) {
+            lines.emplace_back("               Python frames were not recorded");
+            return lines;
+        }
         lines.emplace_back(
             "               a thread without Python frames; the largest sites of the forward pass:");
         const std::vector<std::string> forward = forward_sites();
@@ -153,14 +159,18 @@ std::vector<std::string> SiteReport::failing_place() const {
 }
 
 std::vector<std::string> SiteReport::forward_sites() const {
-    std::vector<std::string> lines;
+    std::vector<SiteShare> sites;
     for (const SiteShare& share : analysis_.incident->scene.sites) {
         const std::string* const phase = names_.names().text(share.phase);
-        if (lines.size() == kForwardShown_count) break;
+        if (sites.size() == kForwardShown_count) break;
         if (share.phase == 0 || phase == nullptr || *phase != "forward" || share.key.site == 0) continue;
-        lines.push_back(fmt::format("                 {:<{}} {:>11}", label(share.key, kSentenceLabelColumns),
-                                    kSentenceLabelColumns, wide_size_text(share.bytes)));
+        sites.push_back(share);
     }
+    const std::vector<std::string> names = labels(keys_of(std::span(sites)), kSentenceLabelColumns);
+    std::vector<std::string> lines;
+    for (size_t index = 0; index < sites.size(); ++index)
+        lines.push_back(fmt::format("                 {:<{}} {:>11}", names[index], kSentenceLabelColumns,
+                                    wide_size_text(sites[index].bytes)));
     return lines;
 }
 
@@ -186,52 +196,6 @@ std::vector<std::string> SiteReport::live_at_peak(int device) const {
     return table("live at the peak", found->rows, found->site_count, found->bytes, 0);
 }
 
-std::vector<std::string> SiteReport::survivors() const {
-    const std::vector<SurvivorSite>& sites = analysis_.incident->scene.survivors;
-    if (sites.empty() || analysis_.incident->verdict.of(Hypothesis::retention).status == Status::rejected)
-        return {};
-    std::vector<std::string> lines = {"  left behind by earlier steps, allocated at"};
-    const size_t shown = shown_count(kDetailsShown_count, sites.size());
-    for (size_t index = 0; index < shown; ++index) {
-        const SurvivorSite& site = sites[index];
-        lines.push_back(fmt::format("    {:<{}} {:>11} a step, {:>11} in all",
-                                    label(site.key, kSentenceLabelColumns), kSentenceLabelColumns,
-                                    wide_size_text(site.bytes / std::max<uint64_t>(site.step_count, 1)),
-                                    wide_size_text(site.bytes)));
-        std::string sizes = wide_size_text(site.least_block_bytes);
-        if (site.least_block_bytes != site.greatest_block_bytes)
-            sizes += " to " + wide_size_text(site.greatest_block_bytes);
-        lines.push_back(
-            fmt::format("      in {} of {} steps, oldest from step {}; {} of {}; {} of the site live",
-                        grouped(site.step_count), grouped(site.step_count + site.clean_step_count),
-                        uint64_t{site.oldest_step} + 1, counted(site.block_count, "block"), sizes,
-                        wide_size_text(site.live_bytes)));
-    }
-    if (sites.size() > shown)
-        lines.push_back(fmt::format("    and {} more", counted(sites.size() - shown, "such site")));
-    return lines;
-}
-
-std::vector<std::string> SiteReport::growth() const {
-    const auto& growth = analysis_.incident->trail.site_growth;
-    // Survivors tell the same with more in it.
-    if (!growth || (!survivors().empty() && !style_.sites_count)) return {};
-    std::vector<const SiteGrowthRow*> grown;
-    for (const SiteGrowthRow& one : growth->rows) {
-        if (difference(one) > 0) grown.push_back(&one);
-    }
-    if (grown.empty()) return {};
-    std::vector<std::string> lines = {fmt::format("  grown over {} between matched boundaries, by site",
-                                                  counted(growth->pair_count, "step"))};
-    grown.resize(shown_count(kDetailsShown_count, grown.size()));
-    for (const SiteGrowthRow* const one : grown) {
-        lines.push_back(fmt::format("    {:<{}} {:>11} more: {}", label(one->key, kSentenceLabelColumns),
-                                    kSentenceLabelColumns, wide_size_text(difference(*one)),
-                                    wide_size_text(one->to_bytes)));
-    }
-    return lines;
-}
-
 std::vector<std::string> SiteReport::recent() const {
     const std::vector<RecentBirth>& births = analysis_.incident->trail.recent;
     const bool sites = std::ranges::any_of(births, [](const RecentBirth& b) { return b.key.site != 0; });
@@ -239,59 +203,29 @@ std::vector<std::string> SiteReport::recent() const {
     const auto alike = [](const RecentBirth& a, const RecentBirth& b) {
         return a.key == b.key && a.size_bytes == b.size_bytes && a.live == b.live;
     };
-    std::vector<std::string> lines;  // newest first
-    for (size_t end = births.size(); end != 0 && lines.size() < shown_count(kDetailsShown_count, SIZE_MAX);) {
-        const RecentBirth& birth = births[end - 1];
+    struct Alike {
+        const RecentBirth& birth;
         size_t count = 0;
-        for (; end != 0 && alike(births[end - 1], birth); --end)
-            ++count;
-        lines.push_back(fmt::format("    {:<{}} {:>11}{}{}", label(birth.key, kSentenceLabelColumns),
-                                    kSentenceLabelColumns, wide_size_text(birth.size_bytes),
-                                    count == 1 ? "" : fmt::format(", {} times", count),
-                                    birth.live ? "" : ", freed again"));
+    };
+    std::vector<Alike> rows;  // newest first
+    for (size_t end = births.size(); end != 0 && rows.size() < shown_count(kDetailsShown_count, SIZE_MAX);) {
+        rows.push_back({births[end - 1]});
+        for (; end != 0 && alike(births[end - 1], rows.back().birth); --end)
+            ++rows.back().count;
+    }
+    std::vector<SiteKey> keys;
+    for (const Alike& one : rows)
+        keys.push_back(one.birth.key);
+    const std::vector<std::string> names = labels(keys, kSentenceLabelColumns);
+    std::vector<std::string> lines;
+    for (size_t index = 0; index < rows.size(); ++index) {
+        const auto& [birth, count] = rows[index];
+        lines.push_back(fmt::format(
+            "    {:<{}} {:>11}{}{}", names[index], kSentenceLabelColumns, wide_size_text(birth.size_bytes),
+            count == 1 ? "" : fmt::format(", {} times", count), birth.live ? "" : ", freed again"));
     }
     lines.emplace_back("  allocated right before the failure, newest last");
     std::ranges::reverse(lines);
-    return lines;
-}
-
-std::vector<std::string> SiteReport::collections() const {
-    const Collections& collections = analysis_.incident->trail.collections;
-    std::vector<std::string> lines;
-    if (collections.freed_bytes != 0) {
-        lines.push_back(fmt::format("  kept by reference cycles until gc ran: {} in {}, allocated at",
-                                    wide_size_text(collections.freed_bytes),
-                                    counted(collections.freed_block_count, "block")));
-        const size_t shown = shown_count(kForwardShown_count, collections.rows.size());
-        for (size_t index = 0; index < shown; ++index) {
-            const CollectedSite& site = collections.rows[index];
-            lines.push_back(fmt::format("    {:<{}} {:>11}", label(site.key, kSentenceLabelColumns),
-                                        kSentenceLabelColumns, wide_size_text(site.bytes)));
-        }
-    }
-    const bool growing = analysis_.incident->evidence.growth.growing_pairs_count != 0;
-    if (collections.switched_off.value_or(false) && (growing || collections.freed_bytes != 0)) {
-        lines.emplace_back(
-            "  warning: Python's cyclic garbage collection is switched off: cycles stay until it runs");
-    }
-    return lines;
-}
-
-std::vector<std::string> SiteReport::dimensions() const {
-    std::vector<std::string> lines;
-    for (const DimensionEffect& effect : analysis_.incident->trail.dimension_effects) {
-        if (effect.changed_count == 0 || lines.size() == shown_count(kForwardShown_count, SIZE_MAX)) continue;
-        constexpr size_t kDimensionColumns = 20;
-        const std::string* const text =
-            effect.dimension == 0 ? nullptr : names_.names().text(effect.dimension);
-        std::string label = text == nullptr
-                                ? fmt::format("dimension {}", dictionary_.dimension(effect.dimension))
-                                : plain_ascii(*text);
-        if (label.size() > kDimensionColumns) label = label.substr(0, kDimensionColumns - 2) + "..";
-        lines.push_back(fmt::format("  {}: the peak moved with it in {} of {} changes; highest, {}, at {}",
-                                    label, grouped(effect.together_count), grouped(effect.changed_count),
-                                    wide_size_text(effect.peak_bytes), effect.value_at_peak));
-    }
     return lines;
 }
 

@@ -15,6 +15,17 @@
 
 namespace memsnap {
 
+inline constexpr size_t kSentenceLabelColumns = 56;
+inline constexpr size_t kDetailsShown_count = 3;
+
+template <class Sites>
+std::vector<SiteKey> keys_of(const Sites& sites) {
+    std::vector<SiteKey> keys;
+    for (const auto& site : sites)
+        keys.push_back(site.key);
+    return keys;
+}
+
 class SiteReport {
   public:
     SiteReport(const Capture& capture, const Analysis& analysis, SiteNames& names, const ReportStyle& style);
@@ -32,12 +43,15 @@ class SiteReport {
     std::vector<std::string> blind() const;
 
   private:
-    std::string label(const SiteKey& key, size_t columns_most) const;
+    // Of one list.
+    std::vector<std::string> labels(const std::vector<SiteKey>& keys, size_t columns_most) const;
+    std::string name_text(const std::string& name, size_t columns_most) const;
     std::string phase_label(uint16_t folded_name) const;
     std::vector<std::string> born_in(const SiteShare& share) const;
     std::vector<std::string> table(std::string title, const std::vector<SiteShare>& sites,
                                    uint64_t site_count, Wide bytes, uint64_t block_count) const;
     std::vector<std::string> forward_sites() const;
+    std::string kept_title(const std::vector<SiteKey>& keys, const std::vector<std::string>& names) const;
     size_t shown_count(size_t at_most, size_t there_are) const;
 
     const Capture& capture_;

@@ -11,8 +11,6 @@
 namespace memsnap {
 namespace {
 
-constexpr Wide kGiB = Wide{1} << 30;
-
 Wide floor_div(Wide value, Wide by) {
     const Wide quotient = value / by;
     return value % by < 0 ? quotient - 1 : quotient;
@@ -38,6 +36,22 @@ std::string hundredths_text(int64_t value) {
     return fmt::format("{}{}.{:02}", negative ? "-" : "", size / 100, size % 100);
 }
 
+std::string signed_text(int64_t value, const ReportSymbols& symbols) {
+    std::string text = hundredths_text(value);
+    if (text.starts_with('-')) text.replace(0, 1, symbols.minus);
+    return text;
+}
+
+bool is_next_to_nothing(Wide bytes) {
+    constexpr int64_t kTelling_hundredths = 10;
+    return bytes != 0 && hundredths(bytes < 0 ? -bytes : bytes) < kTelling_hundredths;
+}
+
+std::string amount_text(Wide bytes, const ReportSymbols& symbols) {
+    if (bytes != 0 && !is_next_to_nothing(bytes)) return signed_text(hundredths(bytes), symbols) + " GiB";
+    return std::string(bytes < 0 ? symbols.minus : "") + wide_size_text(bytes < 0 ? -bytes : bytes);
+}
+
 std::string size_text(uint64_t bytes) {
     struct Unit {
         unsigned shift;
@@ -56,8 +70,8 @@ std::string wide_size_text(Wide bytes) {
     return size_text(static_cast<uint64_t>(std::clamp(bytes, Wide{0}, Wide{UINT64_MAX})));
 }
 
-int64_t hundredths(Wide bytes) {
-    return saturated(floor_div(bytes * 100 + kGiB / 2, kGiB));
+int64_t hundredths(Wide bytes, Wide unit_bytes) {
+    return saturated(floor_div(bytes * 100 + unit_bytes / 2, unit_bytes));
 }
 
 std::vector<int64_t> hundredths_of_parts(const std::vector<Wide>& parts_bytes) {
@@ -70,12 +84,12 @@ std::vector<int64_t> hundredths_of_parts(const std::vector<Wide>& parts_bytes) {
     int64_t given = rounded.front();
     for (const size_t index : by_remainder) {
         sum += parts_bytes[index];
-        rounded.push_back(saturated(floor_div(parts_bytes[index] * 100, kGiB)));
+        rounded.push_back(saturated(floor_div(parts_bytes[index] * 100, kGiB_bytes)));
         given += rounded.back();
     }
     const auto remainder = [&](size_t index) {
         const Wide scaled = parts_bytes[index] * 100;
-        return scaled - floor_div(scaled, kGiB) * kGiB;
+        return scaled - floor_div(scaled, kGiB_bytes) * kGiB_bytes;
     };
     std::ranges::stable_sort(by_remainder, std::greater{}, remainder);
     for (const size_t index : by_remainder) {
@@ -110,6 +124,10 @@ std::string grouped(uint64_t value) {
         text += digits[at];
     }
     return text;
+}
+
+std::string counted(uint64_t count, std::string_view what) {
+    return fmt::format("{} {}{}", grouped(count), what, count == 1 ? "" : "s");
 }
 
 }  // namespace memsnap

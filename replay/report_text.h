@@ -10,8 +10,14 @@
 #include <vector>
 
 #include "measure.h"
+#include "shown_text.h"
 
 namespace memsnap {
+
+inline constexpr size_t kReportColumns = 100;
+
+inline constexpr Wide kGiB_bytes = Wide{1} << 30;
+inline constexpr Wide kMiB_bytes = Wide{1} << 20;
 
 struct ReportSymbols {
     explicit ReportSymbols(bool utf8);
@@ -19,17 +25,29 @@ struct ReportSymbols {
     bool utf8 = false;
 };
 
+inline Letters letters(bool utf8) {
+    return utf8 ? Letters::utf8 : Letters::ascii;
+}
+
 // GiB with two decimals, of hundredths of a GiB.
 std::string hundredths_text(int64_t hundredths);
 
 // A size on its own, in the unit that suits it: "512 B", "20.00 MiB", "2.00 GiB".
 std::string size_text(uint64_t bytes);
 
-// The same of a sum, which may be larger than any size; below 0 it is 0.
+// GiB with two decimals, or where that would print next to nothing a unit that suits it; never "0.00".
+std::string amount_text(Wide bytes, const ReportSymbols& symbols);
+// Whether it would.
+bool is_next_to_nothing(Wide bytes);
+
+// Hundredths with the report's minus sign.
+std::string signed_text(int64_t hundredths, const ReportSymbols& symbols);
+
+// size_text() of a sum, which may be larger than any size; below 0 it is 0.
 std::string wide_size_text(Wide bytes);
 
-// Nearest hundredth of a GiB; saturates.
-int64_t hundredths(Wide bytes);
+// Nearest hundredth of a GiB, or of another unit; saturates.
+int64_t hundredths(Wide bytes, Wide unit_bytes = kGiB_bytes);
 
 // Rounded so that they add up to the rounded sum: the first to the nearest, the others by largest remainder.
 // Parts may be negative.
@@ -40,5 +58,8 @@ std::string bar(uint64_t part, uint64_t whole, unsigned columns, bool utf8);
 
 // 1048576 -> 1,048,576
 std::string grouped(uint64_t value);
+
+// "1 step", "2,000 steps"
+std::string counted(uint64_t count, std::string_view what);
 
 }  // namespace memsnap

@@ -7,8 +7,7 @@
 
 #include <algorithm>
 #include <iterator>
-
-#include "line_table.h"
+#include <utility>
 
 namespace memsnap {
 namespace {
@@ -37,26 +36,24 @@ size_t portable_part(std::string_view path) {
 
 }  // namespace
 
-const CodeObject* SiteNames::code(uint32_t id) {
-    const auto [found, fresh] = codes_.try_emplace(id);
-    if (fresh) found->second = names_.sites.code(id);
-    return found->second ? &*found->second : nullptr;
+std::optional<SiteFunction> SiteNames::function(uint32_t code_id) const {
+    auto code = names_.sites.code(code_id);
+    if (!code) return std::nullopt;
+    const CodeLines lines = {code->python_major, code->python_minor, code->first_line};
+    return SiteFunction{std::move(code->function), std::move(code->file), code->first_line,
+                        LineTable(lines, code->line_table)};
 }
 
 SiteFrame SiteNames::python_frame(const PythonPlace& place) {
     SiteFrame frame;
     frame.local_id = uint64_t{place.code} << 32 | place.instruction_bytes;
-    const CodeObject* const of = code(place.code);
-    if (of == nullptr) return frame;
+    const auto& of = functions_.get(place.code, [&] { return function(place.code); });
+    if (!of) return frame;
     frame.known = true;
     frame.function = of->function;
     frame.file = of->file;
     frame.first_line = of->first_line;
-    frame.line = line_of({.python_major = of->python_major,
-                          .python_minor = of->python_minor,
-                          .first_line = of->first_line,
-                          .instruction_bytes = place.instruction_bytes},
-                         of->line_table);
+    frame.line = of->lines.line_at(place.instruction_bytes);
     return frame;
 }
 
@@ -64,7 +61,9 @@ SiteFrame SiteNames::native_frame(uint64_t return_address, const RecordedStack& 
     SiteFrame frame;
     frame.native = true;
     frame.local_id = return_address;
-    const auto object = names_.sites.object_of(return_address, stack);
+    const auto number = names_.sites.object_at(return_address, stack);
+    if (!number) return frame;
+    const auto& object = objects_.get(*number, [&] { return names_.sites.object(*number); });
     if (!object) return frame;
     frame.known = true;
     frame.file = base_name(object->path);
@@ -74,30 +73,52 @@ SiteFrame SiteNames::native_frame(uint64_t return_address, const RecordedStack& 
     return frame;
 }
 
-const SiteFrames& SiteNames::python(uint64_t token) {
-    const auto [found, fresh] = python_.try_emplace(token);
-    if (!fresh) return found->second;
+SiteFrames SiteNames::python_frames(uint64_t token) {
+    SiteFrames frames;
     if (const auto stack = names_.sites.stack(token)) {
         for (const PythonPlace& place : stack->python)
-            found->second.push_back(python_frame(place));
+            frames.push_back(python_frame(place));
     }
-    return found->second;
+    return frames;
+}
+
+SiteFrames SiteNames::native_frames(uint64_t token) {
+    SiteFrames frames;
+    if (const auto stack = names_.sites.stack(token)) {
+        for (const uint64_t address : stack->native)
+            frames.push_back(native_frame(address, *stack));
+    }
+    return frames;
+}
+
+const SiteFrames& SiteNames::python(uint64_t token) {
+    return python_.get(token, [&] { return python_frames(token); });
 }
 
 const SiteFrames& SiteNames::native(uint64_t token) {
-    const auto [found, fresh] = native_.try_emplace(token);
-    if (!fresh) return found->second;
-    if (const auto stack = names_.sites.stack(token)) {
-        for (const uint64_t address : stack->native)
-            found->second.push_back(native_frame(address, *stack));
-    }
-    return found->second;
+    return native_.get(token, [&] { return native_frames(token); });
 }
 
 SiteFrames SiteNames::all(uint64_t token) {
-    SiteFrames frames = native(token);
-    std::ranges::copy(python(token), std::back_inserter(frames));
+    SiteFrames frames = native_frames(token);
+    std::ranges::move(python_frames(token), std::back_inserter(frames));
     return frames;
+}
+
+uint64_t memory_bytes(const SiteFrames& frames) {
+    uint64_t bytes = frames.capacity() * sizeof(SiteFrame);
+    for (const SiteFrame& frame : frames)
+        bytes += frame.function.capacity() + frame.file.capacity();
+    return bytes;
+}
+
+uint64_t memory_bytes(const std::optional<SiteFunction>& function) {
+    if (!function) return 0;
+    return function->file.capacity() + function->function.capacity() + function->lines.memory_bytes();
+}
+
+uint64_t memory_bytes(const std::optional<LoadedObject>& object) {
+    return object ? object->path.capacity() + object->build_id.capacity() : 0;
 }
 
 std::string base_name(const std::string& path) {

@@ -7,11 +7,12 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
+#include "line_table.h"
 #include "native_symbols.h"
 #include "reader_names.h"
+#include "remembered.h"
 
 namespace memsnap {
 
@@ -28,11 +29,18 @@ struct SiteFrame {
 
 using SiteFrames = std::vector<SiteFrame>;  // innermost first
 
+// What its frames are named by.
+struct SiteFunction {
+    std::string function, file;
+    uint32_t first_line = 0;
+    LineTable lines;
+};
+
 class SiteNames {
   public:
     explicit SiteNames(const Names& names) : names_(names) {}
 
-    // Empty: none, or nothing is known of the token.
+    // Empty: none, or nothing is known of the token. Valid until one of the same sort is asked for.
     const SiteFrames& python(uint64_t token);
     const SiteFrames& native(uint64_t token);
     // Native frames lie inside the innermost Python frame, so they come first.
@@ -41,15 +49,25 @@ class SiteNames {
     const Names& names() const { return names_; }
 
   private:
-    const CodeObject* code(uint32_t id);
+    static constexpr uint64_t kFunctions_bytes_most = uint64_t{128} << 20;
+    static constexpr uint64_t kRemembered_bytes_most = uint64_t{32} << 20;  // of each other sort
+
+    std::optional<SiteFunction> function(uint32_t code_id) const;
     SiteFrame python_frame(const PythonPlace& place);
     SiteFrame native_frame(uint64_t return_address, const RecordedStack& stack);
+    SiteFrames python_frames(uint64_t token);
+    SiteFrames native_frames(uint64_t token);
 
     const Names& names_;
     NativeSymbols symbols_;
-    std::unordered_map<uint32_t, std::optional<CodeObject>> codes_;
-    std::unordered_map<uint64_t, SiteFrames> python_, native_;
+    Remembered<uint32_t, std::optional<SiteFunction>> functions_{kFunctions_bytes_most};
+    Remembered<size_t, std::optional<LoadedObject>> objects_{kRemembered_bytes_most};
+    Remembered<uint64_t, SiteFrames> python_{kRemembered_bytes_most}, native_{kRemembered_bytes_most};
 };
+
+uint64_t memory_bytes(const SiteFrames& frames);
+uint64_t memory_bytes(const std::optional<SiteFunction>& function);
+uint64_t memory_bytes(const std::optional<LoadedObject>& object);
 
 // A path without its folders.
 std::string base_name(const std::string& path);

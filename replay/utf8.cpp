@@ -8,10 +8,8 @@
 #include <cstdint>
 
 namespace memsnap {
-namespace {
 
-// Bytes of the well-formed sequence that the text begins with, 0: it begins with none.
-size_t sequence_bytes(std::string_view text) {
+size_t utf8_sequence_bytes(std::string_view text) {
     const auto byte = [&](size_t at) {
         return at < text.size() ? static_cast<uint8_t>(text[at]) : uint8_t{0};
     };
@@ -35,12 +33,18 @@ size_t sequence_bytes(std::string_view text) {
     return 0;
 }
 
-}  // namespace
+char32_t utf8_code_point(std::string_view sequence) {
+    constexpr unsigned kFirstBits[] = {0x7F, 0x7F, 0x1F, 0x0F, 0x07};  // of a sequence of so many bytes
+    char32_t point = static_cast<uint8_t>(sequence.front()) & kFirstBits[sequence.size()];
+    for (const char next : sequence.substr(1))
+        point = point << 6 | (static_cast<uint8_t>(next) & 0x3F);
+    return point;
+}
 
 std::string utf8_text(std::string_view bytes) {
     std::string text;
     while (!bytes.empty()) {
-        const size_t size = sequence_bytes(bytes);
+        const size_t size = utf8_sequence_bytes(bytes);
         if (size == 0) {
             text += fmt::format("\\x{:02x}", static_cast<uint8_t>(bytes.front()));
         } else {

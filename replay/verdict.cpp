@@ -158,6 +158,7 @@ void qualify_growth(const Evidence& evidence, Verdict& verdict) {
     const bool undecided = finding.status == Status::undecidable;
     switch (evidence.growth.basis) {
         case GrowthBasis::marked:
+            finding.qualifiers.add_if(evidence.growth.module_calls, Qualifier::inferred);
             break;
         case GrowthBasis::certified:
             finding.qualifiers.add(Qualifier::inferred);

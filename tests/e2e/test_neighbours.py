@@ -92,8 +92,8 @@ def test_injection_variables_that_are_set_stay_what_they_are(bench, built):
         "injected", f"NVTX_INJECTION64_PATH {injected} b'{injected}'", "CUDA_INJECTION64_PATH /nowhere.so b'/nowhere.so'"]
 
 
-def test_injection_variables_that_are_not_set_stay_unset(bench):
-    _, output, _ = assert_same_and_recorded(bench, ["neighbours.py", "nvtx"])
+def test_injection_variables_that_are_not_set_stay_unset_where_ranges_are_not_wanted(bench):
+    _, output, _ = assert_same_and_recorded(bench, ["neighbours.py", "nvtx"], MEMSNAP_NVTX="0")
     assert output.splitlines() == ["NVTX_INJECTION64_PATH None None", "CUDA_INJECTION64_PATH None None"]
 
 

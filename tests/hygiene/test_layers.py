@@ -11,9 +11,9 @@ BUILD = pathlib.Path(os.environ.get("MEMSNAP_BUILD", TOP / "build"))
 
 # The replay's stages in order; a file belongs to the stage whose pattern matches its stem. Its own stage may be included freely.
 STAGES = [
-    ("words", r"result|vocabulary\w*|measure|utf8"),
+    ("words", r"result|vocabulary\w*|measure|utf8|shown_text"),
     ("event", r"event"),
-    ("reader", r"capture|window\w*|reader\w*|ring_file|crc32c|rules"),
+    ("reader", r"capture|window\w*|reader\w*|ring_file|object_index|crc32c|rules"),
     ("ledger", r"address_table|checkpoint|ledger\w*|extent|ranges|replay"),
     ("terms of the evidence", r"evidence|policy|qualifier"),
     ("incident", r"incident"),
@@ -21,7 +21,7 @@ STAGES = [
     ("verdict", r"verdict|decide_point|explain|advice"),
     ("analysis", r"analysis"),
     ("cut", r"cut\w*"),
-    ("names", r"line_table|native_symbols|site_(names|label)"),
+    ("names", r"line_table|native_symbols|remembered|site_(names|labels?)"),
     ("receipt", r"receipt\w*|json|digest|names|csv_(columns|rows|check)"),
     ("render", r"report\w*|dump\w*|check|check_\w*|collapsed_output"),
     ("comparison", r"diff\w*"),

@@ -31,6 +31,21 @@ void add(std::vector<Boundary>& to, std::vector<Boundary> more) {
     to.insert(to.end(), more.begin(), more.end());
 }
 
+uint64_t growing(const std::vector<uint64_t>& levels) {
+    std::vector<MatchedPoint> points;
+    for (const uint64_t level : levels)
+        points.push_back({points.size(), level, 0, std::nullopt});
+    return growing_pairs(points);
+}
+
+// As many levels, each as high as it is old, rounded down to whole periods.
+std::vector<uint64_t> rising_every(uint64_t period, uint64_t count) {
+    std::vector<uint64_t> levels;
+    for (uint64_t index = 0; index < count; ++index)
+        levels.push_back(index / period);
+    return levels;
+}
+
 }  // namespace
 
 TEST_CASE("the first family with six boundaries is taken") {
@@ -88,16 +103,42 @@ TEST_CASE("boundaries with other noted dimensions are not the same point") {
 }
 
 TEST_CASE("growth is strict, over the last five pairs") {
-    const auto growing = [](const std::vector<uint64_t>& levels) {
-        std::vector<MatchedPoint> points;
-        for (const uint64_t level : levels)
-            points.push_back({points.size(), level, 0, std::nullopt});
-        return growing_pairs(points);
-    };
     CHECK(growing({1, 2, 3, 4, 5, 6}) == 5);
     CHECK(growing({9, 1, 2, 3, 4, 5, 6}) == 5);
     CHECK(growing({1, 2, 2, 4, 5, 6}) == 4);
     CHECK(growing({1, 2, 2, 4, 4, 6}) == 3);
     CHECK(growing({5}) == 0);
     CHECK(growing({}) == 0);
+}
+
+TEST_CASE("a rise in every second step shows in spaced pairs, from 21 points on") {
+    CHECK(growing(rising_every(2, 20)) == 2);
+    CHECK(growing(rising_every(2, 21)) == 5);
+    CHECK(growing(rising_every(2, 22)) == 5);
+}
+
+TEST_CASE("pairs are an eighth of the points apart, from the last one back") {
+    CHECK(pair_spacing(1) == 1);
+    CHECK(pair_spacing(20) == 1);
+    CHECK(pair_spacing(24) == 2);
+    CHECK(pair_spacing(25) == 3);
+    // Of every fourth step four times in the last fifteen, of every fifth three times.
+    CHECK(growing(rising_every(4, 25)) == 4);
+    CHECK(growing(rising_every(5, 25)) == 3);
+}
+
+TEST_CASE("of consecutive and spaced pairs those count of which more grow") {
+    std::vector<uint64_t> late(25, 7);
+    for (uint64_t back = 0; back < 5; ++back)
+        late[24 - back] = 20 - back;
+    CHECK(growing(late) == 5);
+    late[20] = 7;
+    late[21] = 7;
+    CHECK(growing(late) == 3);
+    std::vector<uint64_t> falling = rising_every(1, 25);
+    falling[0] = falling[3] = falling[6] = 0;
+    CHECK(growing(falling) == 5);
+    falling[24] = falling[21];
+    falling[23] = falling[22];
+    CHECK(growing(falling) == 4);
 }

@@ -58,7 +58,20 @@ TEST_CASE("a name cannot end its frame or its line") {
                          });
     const auto lines =
         lines_of(collapsed_text(*named.recording.capture, named.recording.analysis, named.naming({}, true)));
-    CHECK(lines[0] == "cuda:0;f_\\x0a (a_b.py:1) 157286400");
+    CHECK(lines[0] == "cuda:0;f\\x3b\\x0a (a\\x3bb.py:1) 157286400");
+}
+
+TEST_CASE("names stay in their own letters, but what ends a line in some of them is escaped") {
+    NamedRecording named(std::string(kHeld) + "failing 300MiB total=1GiB free=100MiB\n",
+                         [](SidecarWriter& s) {
+                             add_function(s, 1, 1, "mod\xc3\xa8le.py",
+                                          "cr\xc3\xa9"
+                                          "er\xe2\x80\xa8\xff");
+                             s.stack(7, {frame_at(1, 0)});
+                         });
+    const auto lines =
+        lines_of(collapsed_text(*named.recording.capture, named.recording.analysis, named.naming({}, true)));
+    CHECK(lines[0] == "cuda:0;créer\\xe2\\x80\\xa8\\xff (modèle.py:1) 157286400");
 }
 
 TEST_CASE("without a failure the lines are of the peak, and add up to it") {

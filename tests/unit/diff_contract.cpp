@@ -172,19 +172,49 @@ TEST_CASE("a request larger than the card asks for smaller ones") {
 }
 
 TEST_CASE("retention asks that active stops rising over five more steps") {
-    const DiffSide before = side_with("retention");
+    DiffSide before = side_with("retention");
+    before.growth = StepGrowth{9, 5, 90, 90, 5};
     DiffSide after = side_without_incident();
     CHECK(proof_of(before, after) == Proof::not_proven);
-    after.growth = StepGrowth{6, 3, 0};
+    after.growth = StepGrowth{6, 3, 0, 0, 5};
     CHECK(proof_of(before, after) == Proof::proven);
-    after.growth = StepGrowth{6, 3, 1};
+    after.growth = StepGrowth{6, 3, 1, 1, 5};
     CHECK(proof_of(before, after) == Proof::not_proven);
-    after.growth = StepGrowth{6, 4, 1};
+    after.growth = StepGrowth{6, 4, 1, 1, 5};
     CHECK(proof_of(before, after) == Proof::refuted);
     CHECK(condition_of(before, after, "pairs_stopped_rising") ==
           "fails: growing_pairs_after 4 >= growing_pairs_needed 4");
-    after.growth = StepGrowth{5, 0, 0};
+    after.growth = StepGrowth{5, 0, 0, 0, 4};
     CHECK(proof_of(before, after) == Proof::not_proven);
+}
+
+TEST_CASE("retention is proven fixed although pairs rise when at most a hundredth of the rise is left") {
+    DiffSide before = side_with("retention");
+    before.growth = StepGrowth{9, 5, 1099, 1099, 5};
+    DiffSide after = side_without_incident();
+    after.growth = StepGrowth{6, 5, 10, 10, 5};
+    CHECK(proof_of(before, after) == Proof::proven);
+    CHECK(condition_of(before, after, "hundredth_is_left") == "holds: rise_left 10 <= rise_allowed 10");
+    after.growth->spaced_rise_bytes = 11;
+    CHECK(proof_of(before, after) == Proof::refuted);
+    CHECK(condition_of(before, after, "hundredth_is_left") == "fails: rise_left 11 > rise_allowed 10");
+    SECTION("of as many steps") {
+        after.growth->spaced_steps_count = 10;
+        CHECK(condition_of(before, after, "hundredth_is_left") == "holds: rise_left 11 <= rise_allowed 21");
+        before.growth->spaced_steps_count = 10;
+        CHECK(proof_of(before, after) == Proof::refuted);
+    }
+    SECTION("nothing of a rise that BEFORE did not have") {
+        before.growth->spaced_rise_bytes = -1'000'000;
+        CHECK(condition_of(before, after, "hundredth_is_left") == "fails: rise_left 11 > rise_allowed 0");
+    }
+    SECTION("but not in fewer than six steps, nor without the rise of BEFORE") {
+        after.growth = StepGrowth{5, 4, 10, 10, 4};
+        CHECK(condition_of(before, after, "hundredth_is_left") == "unknown");
+        after.growth = StepGrowth{6, 5, 10, 10, 5};
+        before.growth.reset();
+        CHECK(proof_of(before, after) == Proof::not_proven);
+    }
 }
 
 TEST_CASE("external pressure asks that outside bytes fall by the deficit in a run that got as far") {

@@ -197,8 +197,24 @@ TEST_CASE("steps give a rate by the clock, and growth over the last five pairs")
     CHECK(right.growth->boundary_count == 8);
     CHECK(right.growth->growing_pairs_count == 1);
     CHECK(right.growth->rise_bytes == Wide{kUnit});
+    CHECK(right.growth->spaced_rise_bytes == Wide{kUnit});
+    CHECK(right.growth->spaced_steps_count == 5);
     CHECK(!left.boundaries_per_kilosecond.known());
     CHECK(!left.growth);
+}
+
+TEST_CASE("from 21 steps on growth is also that of five pairs an eighth of them apart") {
+    RingWriter before;
+    fail_fragmented(before);
+    RingWriter after;
+    put_steps(after, 25, 12);
+    end_well(after);
+    const auto growth = sides_of(before, after).second.growth;
+    REQUIRE(growth);
+    CHECK(growth->rise_bytes == Wide{0});
+    CHECK(growth->growing_pairs_count == 1);
+    CHECK(growth->spaced_rise_bytes == 2 * Wide{kUnit});
+    CHECK(growth->spaced_steps_count == 15);
 }
 
 TEST_CASE("boundaries that were thinned out count as many as they stand for") {
@@ -207,7 +223,10 @@ TEST_CASE("boundaries that were thinned out count as many as they stand for") {
     RingWriter after;
     put_steps(after, 8, 0);
     after.header().boundary_stride = 2;
-    CHECK(sides_of(before, after).second.boundaries_per_kilosecond.value == Wide{200'000});
+    const DiffSide side = sides_of(before, after).second;
+    CHECK(side.boundaries_per_kilosecond.value == Wide{200'000});
+    REQUIRE(side.growth);
+    CHECK(side.growth->spaced_steps_count == 10);
 }
 
 TEST_CASE("without anchors there is no rate") {

@@ -55,9 +55,10 @@ TEST_CASE("a comparable pair exits by the contract of BEFORE and the ending of A
 }
 
 TEST_CASE("a contrary observation refutes without an incident in AFTER") {
-    const DiffSide before = side_with("retention");
+    DiffSide before = side_with("retention");
+    before.growth = StepGrowth{8, 5, 50, 50, 5};
     DiffSide after = side_without_incident();
-    after.growth = StepGrowth{8, 5, 50};
+    after.growth = StepGrowth{8, 5, 50, 50, 5};
     CHECK(diff_of(before, after).result == DiffResult::refuted);
     CHECK(exit_of(before, after) == 10);
 }

@@ -35,20 +35,21 @@ std::vector<std::optional<uint32_t>> lines_of(std::string_view text) {
     return lines;
 }
 
-LineQuestion question(const CompiledTable& compiled, uint32_t instruction_bytes) {
-    return {compiled.python_major, compiled.python_minor, compiled.first_line, instruction_bytes};
+LineTable read(const CompiledTable& compiled) {
+    return {{compiled.python_major, compiled.python_minor, compiled.first_line},
+            from_hexadecimal(compiled.table)};
 }
 
 }  // namespace
 
 TEST_CASE("every instruction has the line that the interpreter gives it") {
     for (const CompiledTable& compiled : kCompiledTables) {
-        const Table table = from_hexadecimal(compiled.table);
+        const LineTable table = read(compiled);
         const auto lines = lines_of(compiled.lines);
         INFO("3." << int{compiled.python_minor} << ", line " << compiled.first_line);
         for (uint32_t unit = 0; unit < lines.size(); ++unit) {
             INFO("unit " << unit);
-            CHECK(line_of(question(compiled, unit * 2), table) == lines[unit]);
+            CHECK(table.line_at(unit * 2) == lines[unit]);
         }
     }
 }
@@ -56,13 +57,13 @@ TEST_CASE("every instruction has the line that the interpreter gives it") {
 TEST_CASE("an instruction behind the code has no line, but where the format cannot tell") {
     for (const CompiledTable& compiled : kCompiledTables) {
         if (compiled.python_minor == 9) continue;  // the last range has no end there
-        CHECK(line_of(question(compiled, 60000), from_hexadecimal(compiled.table)) == std::nullopt);
+        CHECK(read(compiled).line_at(60000) == std::nullopt);
     }
 }
 
 TEST_CASE("a table that ends within an entry, or is none, gives no line") {
     const auto none = [](uint8_t minor, std::string_view table, uint32_t instruction_bytes) {
-        return line_of({3, minor, 10, instruction_bytes}, from_hexadecimal(table)) == std::nullopt;
+        return LineTable({3, minor, 10}, from_hexadecimal(table)).line_at(instruction_bytes) == std::nullopt;
     };
     for (const uint8_t minor : {uint8_t{9}, uint8_t{10}, uint8_t{11}, uint8_t{12}, uint8_t{13}, uint8_t{14}})
         CHECK(none(minor, "00", 0));           // what stands for a table that did not fit
@@ -77,11 +78,23 @@ TEST_CASE("a table that ends within an entry, or is none, gives no line") {
     CHECK(none(10, "02f5", 0));           // line -1
 }
 
+TEST_CASE("what stands before the damage of a table keeps its lines") {
+    const auto line = [](uint8_t minor, std::string_view table, uint32_t instruction_bytes) {
+        return LineTable({3, minor, 10}, from_hexadecimal(table)).line_at(instruction_bytes);
+    };
+    CHECK(line(9, "020102", 0) == 10U);
+    CHECK(line(9, "020102", 2) == std::nullopt);
+    CHECK(line(10, "020102", 1) == 11U);
+    CHECK(line(11, "e80201", 0) == 11U);
+    CHECK(line(11, "e80201f0", 2) == std::nullopt);
+    CHECK(line(9, "0201", UINT32_MAX) == 11U);
+}
+
 TEST_CASE("a version whose format is not known gives no line") {
     const Table table = from_hexadecimal("80009021");
-    CHECK(line_of({3, 12, 10, 0}, table) == 10U);
-    CHECK(line_of({3, 8, 10, 0}, table) == std::nullopt);
-    CHECK(line_of({3, 15, 10, 0}, table) == std::nullopt);
-    CHECK(line_of({2, 12, 10, 0}, table) == std::nullopt);
-    CHECK(line_of({0, 0, 10, 0}, table) == std::nullopt);
+    CHECK(LineTable({3, 12, 10}, table).line_at(0) == 10U);
+    CHECK(LineTable({3, 8, 10}, table).line_at(0) == std::nullopt);
+    CHECK(LineTable({3, 15, 10}, table).line_at(0) == std::nullopt);
+    CHECK(LineTable({2, 12, 10}, table).line_at(0) == std::nullopt);
+    CHECK(LineTable({0, 0, 10}, table).line_at(0) == std::nullopt);
 }

@@ -17,9 +17,10 @@ int main() {
         std::vector<std::byte> table;
         for (size_t at = 0; text != "-" && at + 1 < text.size(); at += 2)
             table.push_back(static_cast<std::byte>(std::stoul(text.substr(at, 2), nullptr, 16)));
+        const memsnap::LineTable lines({static_cast<uint8_t>(major), static_cast<uint8_t>(minor), first_line},
+                                       table);
         for (uint32_t unit = 0; unit < unit_count; ++unit) {
-            const auto line = memsnap::line_of(
-                {static_cast<uint8_t>(major), static_cast<uint8_t>(minor), first_line, unit * 2}, table);
+            const auto line = lines.line_at(unit * 2);
             std::cout << (unit == 0 ? "" : " ") << (line ? std::to_string(*line) : "-");
         }
         std::cout << '\n';

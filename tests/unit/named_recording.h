@@ -44,4 +44,14 @@ inline void two_functions(SidecarWriter& sidecar) {
     sidecar.stack(8, {frame_at(2, 3)});
 }
 
+// A list that grows by 10 MiB a step.
+inline std::string retaining() {
+    std::string job = "segment s1 900MiB\nmem_info total=1GiB free=100MiB\n";
+    for (int step = 0; step < 20; ++step) {
+        job += "alloc k" + std::to_string(step) + " s1+" + std::to_string(step * 40) + "MiB 10MiB site=7\n";
+        job += "alloc t s1+" + std::to_string(step * 40 + 20) + "MiB 5MiB site=8\nfree t\nstep\n";
+    }
+    return job + "failing 800MiB total=1GiB free=100MiB\n";
+}
+
 }  // namespace memsnap::test

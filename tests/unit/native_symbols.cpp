@@ -3,6 +3,10 @@
 // Functions by the symbol table of this very program, found as a recorder would have told it.
 #include "native_symbols.h"
 
+#include <sys/inotify.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <cstdlib>
 #include <fstream>
 
@@ -54,6 +58,20 @@ TEST_CASE("a file of another build, or none, gives no name") {
         missing.path = path;
         CHECK(NativeSymbols().function_at(missing, a_place()).empty());
     }
+}
+
+TEST_CASE("what is no regular file is not opened") {
+    const Folder folder;
+    LoadedObject object = this_program();
+    object.path = folder.file("pipe");
+    REQUIRE(::mkfifo(object.path.c_str(), 0600) == 0);
+    const int opens = ::inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+    REQUIRE(opens >= 0);
+    REQUIRE(::inotify_add_watch(opens, object.path.c_str(), IN_OPEN) >= 0);
+    CHECK(NativeSymbols().function_at(object, a_place()).empty());
+    inotify_event event;
+    CHECK(::read(opens, &event, sizeof event) == -1);
+    ::close(opens);
 }
 
 TEST_CASE("a library that has only its dynamic symbols is read by those") {

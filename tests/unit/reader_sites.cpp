@@ -18,8 +18,8 @@ void add_object(SidecarWriter& sidecar, uint64_t begin, uint64_t end, uint32_t g
 std::string path_at(const Names& names, uint64_t token, uint64_t address) {
     const auto stack = names.sites.stack(token);
     REQUIRE(stack);
-    const auto object = names.sites.object_of(address, *stack);
-    return object ? object->path : "";
+    const auto number = names.sites.object_at(address, *stack);
+    return number ? names.sites.object(*number)->path : "";
 }
 
 }  // namespace
@@ -120,6 +120,26 @@ TEST_CASE("an entry whose parts do not fit makes the sidecar none") {
               ++s.last<wire::ObjectEntry>().path_bytes;
           }) == "is damaged");
     CHECK(problem([](SidecarWriter& s) { add_object(s, 0x2000, 0x1000, 0, "/lib/a.so"); }) == "is damaged");
+}
+
+TEST_CASE("an entry larger than a recorder makes one makes the sidecar none") {
+    const auto problem = [](auto add) {
+        Named named;
+        add(named.sidecar);
+        return named.names().problem;
+    };
+    using Words = std::vector<uint64_t>;
+    CHECK(problem([](auto& s) { s.stack(1, Words(255), Words(255)); }).empty());
+    CHECK(problem([](auto& s) { s.stack(1, Words(256)); }) == "is damaged");
+    CHECK(problem([](auto& s) { s.stack(1, {}, Words(256)); }) == "is damaged");
+    const auto text = [](size_t size_bytes) { return std::string(size_bytes, 'x'); };
+    CHECK(problem([&](auto& s) { s.code(1, 1, kPython312, text(1023), text(511)); }).empty());
+    CHECK(problem([&](auto& s) { s.code(1, 1, kPython312, text(1024), ""); }) == "is damaged");
+    CHECK(problem([&](auto& s) { s.code(1, 1, kPython312, "", text(512)); }) == "is damaged");
+    const auto id = [](size_t size_bytes) { return std::vector<std::byte>(size_bytes); };
+    CHECK(problem([&](auto& s) { s.object(0, 1, 0, 0, id(64), text(4095)); }).empty());
+    CHECK(problem([&](auto& s) { s.object(0, 1, 0, 0, id(65), ""); }) == "is damaged");
+    CHECK(problem([&](auto& s) { s.object(0, 1, 0, 0, {}, text(4096)); }) == "is damaged");
 }
 
 TEST_CASE("a file that shrank after it was walked over gives nothing more") {

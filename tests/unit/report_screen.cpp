@@ -4,6 +4,7 @@
 #include "report.h"
 
 #include "failing_job.h"
+#include "named_recording.h"
 #include "report_text.h"
 
 using namespace memsnap;
@@ -62,6 +63,21 @@ int64_t sum_of_parts(const std::string& report) {
     return sum;
 }
 
+std::string screen_of(std::string_view events) {
+    const Recording recording("memsnap-events 1\n" + std::string(events));
+    return render_report(*recording.capture, recording.analysis, {});
+}
+
+std::string line_with(const std::string& report, std::string_view begin) {
+    for (const std::string& line : lines(report)) {
+        if (line.starts_with(begin)) return line;
+    }
+    return {};
+}
+
+const std::string kNearlyFull =
+    "segment s1 900MiB\nalloc a s1+0 895MiB\nfailing 9MiB segment=20MiB total=1GiB free=11MiB\n";
+
 }  // namespace
 
 TEST_CASE("the verdict comes first, with its cause, four hypotheses, and what to try") {
@@ -114,6 +130,72 @@ TEST_CASE("a job that did not fail says so and names shapes, not causes") {
     CHECK(report.find("NO FAILURE") != std::string::npos);
     CHECK(report.find("active    flat") != std::string::npos);
     CHECK(report.find("CAUSE") == std::string::npos);
+}
+
+TEST_CASE("what GiB would print as next to nothing is printed in a unit that tells") {
+    const ReportSymbols ascii(false), utf8(true);
+    CHECK(amount_text(0, ascii) == "0 B");
+    CHECK(amount_text(512, ascii) == "512 B");
+    CHECK(amount_text(97 * kUnit, ascii) == "97.00 MiB");
+    CHECK(amount_text(98 * kUnit, ascii) == "0.10 GiB");
+    CHECK(amount_text(-Wide{3 * kUnit}, utf8) == "−3.00 MiB");
+    CHECK(amount_text(-Wide{300 * kUnit}, ascii) == "-0.29 GiB");
+    const std::string report = screen_of(kNearlyFull);
+    const std::string cause = line_with(report, "CAUSE");
+    CHECK(cause ==
+          "CAUSE          live-set pressure: 0.87 GiB in use and 9.00 MiB more asked, 0.89 GiB available");
+    for (const char* status : {"  primary", "  undecidable", "  rejected"}) {
+        INFO(line_with(report, status));
+        CHECK(line_with(report, status).find(" 0.0") == std::string::npos);
+    }
+}
+
+TEST_CASE("a small margin is what its printed parts come to, and is the same wherever it stands") {
+    const std::string report = screen_of(kNearlyFull);
+    INFO(report);
+    CHECK(line_with(report, "  margin") ==
+          "  margin 7.00 MiB = 911.00 available - 895.00 active - 9.00 asked; tau 15.36 MiB (1.5% of the "
+          "card)");
+    CHECK(report.find("fragmentation margin 7.00 MiB < tau 15.36 MiB") != std::string::npos);
+}
+
+TEST_CASE("the segment that PyTorch needed is told where it is larger than the request") {
+    const auto asked = [](std::string_view job) { return line_with(screen_of(job), "OUT OF MEMORY"); };
+    CHECK(asked(kNearlyFull) == "OUT OF MEMORY  PyTorch asked for 9.00 MiB, in a segment of 20.00 MiB");
+    CHECK(asked("segment s1 900MiB\nfailing 300MiB total=1GiB free=100MiB\n") ==
+          "OUT OF MEMORY  PyTorch asked for 300.00 MiB");
+    CHECK(asked("header expandable\n" + kNearlyFull) == "OUT OF MEMORY  PyTorch asked for 9.00 MiB");
+}
+
+TEST_CASE("what contributed is advised on too, behind the advice for the primary cause") {
+    NamedRecording named(retaining(), two_functions);
+    Incident& incident = *named.recording.analysis.incident;
+    const auto decide = [&](Hypothesis one, Status status, std::string_view fix, std::string_view proof) {
+        incident.verdict.of(one).status = status;
+        incident.explanations[static_cast<unsigned>(one)].fix = fix;
+        incident.explanations[static_cast<unsigned>(one)].proof = proof;
+    };
+    decide(Hypothesis::fragmentation, Status::primary, "mend holes", "holes are mended");
+    decide(Hypothesis::live_set, Status::rejected, "", "");
+    decide(Hypothesis::retention, Status::contributing, "let go", "nothing rises");
+    decide(Hypothesis::external, Status::contributing, "move it", "outside falls");
+    const std::string report =
+        render_report(*named.recording.capture, named.recording.analysis, {}, named.names);
+    INFO(report);
+    CHECK(report.find("  try    mend holes\n  prove  holes are mended\n"
+                      "  try    let go\n  prove  nothing rises\n"
+                      "  try    move it\n  prove  outside falls\n"
+                      "         compared by: memsnap-replay diff THIS AFTER\n") != std::string::npos);
+}
+
+TEST_CASE("a first line and a title that do not fit are continued below") {
+    RingWriter ring = fragmented();
+    Analysed result = analysed(ring);
+    result.capture->path = "/tmp/" + std::string(60, 'r') + ".bin";
+    const std::string report = render_report(*result.capture, *result.analysis, {});
+    CHECK(lines(report)[0].ends_with(" lost"));
+    for (const std::string& line : lines(report))
+        CHECK(columns(line) <= 100);
 }
 
 TEST_CASE("parts are rounded so that they add up") {

@@ -50,14 +50,15 @@ const std::string kHeld =
     "alloc b s1+100MiB 50MiB site=8\nalloc d s1+300MiB 50MiB\n";
 const std::string kFails = "failing 300MiB total=1GiB free=100MiB\n";
 
-// A list that grows by 10 MiB a step.
-std::string retaining() {
-    std::string job = "segment s1 900MiB\nmem_info total=1GiB free=100MiB\n";
-    for (int step = 0; step < 20; ++step) {
-        job += "alloc k" + std::to_string(step) + " s1+" + std::to_string(step * 40) + "MiB 10MiB site=7\n";
-        job += "alloc t s1+" + std::to_string(step * 40 + 20) + "MiB 5MiB site=8\nfree t\nstep\n";
-    }
-    return job + "failing 800MiB total=1GiB free=100MiB\n";
+const std::string kFailsInLibrary =
+    kHeld + "phase begin forward\nfailing 300MiB total=1GiB free=100MiB site=9\n";
+
+// Site 9 has native frames only.
+void phases_and_library(SidecarWriter& sidecar) {
+    phases(sidecar);
+    const LoadedObject library = loaded("/libc.so.6");
+    sidecar.object(library.bias, ~uint64_t{0}, library.bias, 0, library.build_id, library.path);
+    sidecar.stack(9, {}, {reinterpret_cast<uint64_t>(&::qsort) + 1});
 }
 
 }  // namespace
@@ -87,13 +88,7 @@ TEST_CASE("the place of the failing request is told, with the phase that was ope
 }
 
 TEST_CASE("where a thread without Python frames failed, the sites of the forward pass are told too") {
-    NamedRecording named(
-        kHeld + "phase begin forward\nfailing 300MiB total=1GiB free=100MiB site=9\n", [](SidecarWriter& s) {
-            phases(s);
-            const LoadedObject library = loaded("/libc.so.6");
-            s.object(library.bias, ~uint64_t{0}, library.bias, 0, library.build_id, library.path);
-            s.stack(9, {}, {reinterpret_cast<uint64_t>(&::qsort) + 1});
-        });
+    NamedRecording named("header stack_wish=3 python_stacks=walking\n" + kFailsInLibrary, phases_and_library);
     const std::string text = screen(named);
     says(text,
          "\nAT             qsort (libc.so.6), in forward\n"
@@ -101,13 +96,16 @@ TEST_CASE("where a thread without Python frames failed, the sites of the forward
          "                 Net.forward (model.py:12) < main (train.py:41)");
 }
 
-TEST_CASE("what earlier steps left behind is told by its site, as allocated there") {
-    NamedRecording named(retaining(), two_functions);
-    const std::string text = screen(named);
-    says(text, "left behind by earlier steps, allocated at");
-    says(text, "    Net.forward (model.py:12) < main (train.py:41)             10.00 MiB a step,");
-    says(text, "in 17 of 17 steps, oldest from step 3; 17 blocks of 10.00 MiB; 200.00 MiB of the site live");
-    CHECK(text.find("held by") == std::string::npos);
+TEST_CASE("where Python frames were not recorded that is said, not that a thread has none") {
+    for (const char* stacks : {"none", "waiting", "unknown", "threaded"}) {
+        NamedRecording named("header stack_wish=4 python_stacks="s + stacks + "\n" + kFailsInLibrary,
+                             phases_and_library);
+        const std::string text = screen(named);
+        says(text,
+             "\nAT             qsort (libc.so.6), in forward\n               Python frames were not "
+             "recorded\n\n");
+        CHECK(text.find("a thread without") == std::string::npos);
+    }
 }
 
 TEST_CASE("the last allocations before the failure are told, those that were freed too") {

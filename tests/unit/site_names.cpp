@@ -82,6 +82,15 @@ TEST_CASE("the label of a site begins with the user's own innermost frame, then 
     CHECK(sites.label(12, 48) == "Net.forward (model.py:15) < Net.loss:62");
 }
 
+TEST_CASE("a folder is not a library because it is called torch") {
+    Sites sites([](SidecarWriter& s) {
+        add_function(s, 1, 90, kTorch, "Linear.forward");
+        add_function(s, 2, 10, "/home/someone/torch/train.py", "main");
+        s.stack(7, {frame_at(1, 2), frame_at(2, 5)});
+    });
+    CHECK(sites.label(7) == "main (train.py:15) via Linear.forward");
+}
+
 TEST_CASE("a site without a frame of the user's shows the innermost one; an unknown one nothing") {
     Sites sites(training);
     CHECK(sites.label(9) == "Linear.forward (linear.py:92)");
@@ -149,6 +158,29 @@ TEST_CASE("a native frame is a function with its object, or a place in it") {
     CHECK(frame_label(unknown) == "?");
     CHECK(*frame_text(native("f")) == "libtorch_cpu.so\0f"s);
     CHECK(frame_text(unknown) == std::nullopt);
+}
+
+TEST_CASE("frames of the interpreter are passed over like those of a library") {
+    for (const char* interpreter : {"libpython3.11.so.1.0", "python3.12", "python3"}) {
+        const SiteFrames frames = {native("c10::alloc()", "libc10_cuda.so"),
+                                   native("at::_ops::mm::call(int)"), native("cfunction_call", interpreter)};
+        CHECK(frames_label(frames, kWide) == "mm (PyTorch)");
+    }
+    CHECK(frames_label({native("cfunction_call", "libpython3.11.so.1.0"), native("run", "libmine.so")},
+                       kWide) == "run (libmine.so)");
+    CHECK(frames_label({native("main", "pythonic")}, kWide) == "main (pythonic)");
+}
+
+TEST_CASE("a name keeps its letters in UTF-8") {
+    Sites sites([](SidecarWriter& s) {
+        add_function(s, 1, 1, "/tmp/mod\xc3\xa8le.py",
+                     "cr\xc3\xa9"
+                     "er\x1b");
+        s.stack(7, {frame_at(1, 0)});
+    });
+    CHECK(site_label(*sites.sites, 7, kWide, Letters::utf8) == "créer\\x1b (modèle.py:1)");
+    CHECK(site_label(*sites.sites, 7, 20, Letters::utf8) == "crée.. (modèle.py:1)");
+    CHECK(site_label(*sites.sites, 7, kWide) == "cr\\xc3\\xa9er\\x1b (mod\\xc3\\xa8le.py:1)");
 }
 
 TEST_CASE("where there is no Python frame the operator of the backward pass is the site") {

@@ -45,6 +45,17 @@ const uint64_t kBigThreshold = 10 * kGiB * 15 / 1000;
 
 }  // namespace
 
+TEST_CASE("growth between module calls is decided as between steps, and is marked inferred") {
+    Evidence evidence = grown(GrowthBasis::marked, 40'000, 40'000);
+    CHECK(decide(evidence).of(retention).status == Status::primary);
+    CHECK(decide(evidence).of(retention).qualifiers.empty());
+    evidence.growth.module_calls = true;
+    CHECK(decide(evidence).of(retention).status == Status::primary);
+    CHECK(decide(evidence).of(retention).qualifiers == Qualifier::inferred);
+    evidence.growth.basis = GrowthBasis::too_few;
+    CHECK(!decide(evidence).of(retention).qualifiers.has(Qualifier::inferred));
+}
+
 TEST_CASE("growth between certified boundaries counts and is marked inferred") {
     const Verdict verdict = decide(grown(GrowthBasis::certified, 40'000, 40'000));
     CHECK(verdict.primary() == retention);

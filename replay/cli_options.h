@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The options of the command line, and which of them go together. The rule: what is wrong with them is said
+// here, before anything is read.
+#pragma once
+
+#include <cstddef>
+#include <expected>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis.h"
+#include "cli_names.h"
+#include "cut.h"
+#include "diff.h"
+#include "dump.h"
+
+namespace memsnap {
+
+// The `diff` subcommand's.
+struct ComparisonOptions {
+    std::string before, after;
+    std::string json_path;
+    bool force = false;
+    DiffOptions diff;
+};
+
+struct Options {
+    std::string ring;  // empty: the newest job of the working folder
+    std::string json_path;
+    std::string csv_path;
+    std::string window_path;
+    std::string collapsed_path;
+    CutBounds window;
+    bool force = false;
+    NameOptions names;
+    std::optional<size_t> sites_count;
+    AnalysisOptions analysis;
+    DumpOptions dump;
+    bool dump_header = false;
+    bool dump_state = false;
+};
+
+enum class Task {
+    verdict,
+    dump,
+    check,
+    diff
+};
+
+struct CommandLine {
+    Task task = Task::verdict;
+    Options options;
+    ComparisonOptions comparison;  // of diff, which has none of the others
+};
+
+// The exit status instead: help was wanted, or the options are wrong; both have been printed.
+std::expected<CommandLine, int> read_command_line(int argc, char** argv);
+
+// How many results go there instead of the report.
+int on_standard_output(const Options& options);
+// The files that results go to.
+std::vector<std::string> named_outputs(const Options& options);
+
+}  // namespace memsnap
