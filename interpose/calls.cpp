@@ -145,9 +145,7 @@ void record_success(const Call& call, PendingCall& pending) {
     Event event = make_event(done, pending, wire::Kind::ok);
     event.link = pending.site;
     if (call.act == Act::allocate && event.address != 0 && !is_captured(call)) {
-        Place place = current_place(*pending.recorder, pending.state);
-        event.step = place.step;
-        event.phase = place.phase;
+        set_place(*pending.recorder, pending.state, event);
         Home home = home_of_birth(*pending.recorder, event, call.objects[0]);
         keep(pending, commit_birth(*pending.recorder, event, call.objects[0], home).unpack(),
              is_device_request(call));

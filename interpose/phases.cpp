@@ -131,18 +131,16 @@ uint64_t next_handle() {
     return g_last_handle.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 
-Place current_place(const Recorder& recorder, const ThreadState* state) {
-    Place place;
-    place.step = recorder.steps_ended.load(std::memory_order_relaxed);
+void set_place(const Recorder& recorder, const ThreadState* state, Event& birth) {
+    birth.step = recorder.steps_ended.load(std::memory_order_relaxed);
     if (state != nullptr && state->ranges.has_labelled) {
-        place.phase = innermost_label(state->ranges);
-        return place;
+        birth.phase = innermost_label(state->ranges);
+        return;
     }
     uint64_t labelling = recorder.labelling.load(std::memory_order_acquire);
     auto thread = static_cast<uint32_t>(labelling);
     if (labelling / kOneThread == 1 && thread < kThreadCapacity)
-        place.phase = innermost_label(recorder.thread_states[thread].ranges);
-    return place;
+        birth.phase = innermost_label(recorder.thread_states[thread].ranges);
 }
 
 uint8_t depth_of_next(Recorder& recorder) {

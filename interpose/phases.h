@@ -10,12 +10,9 @@
 
 namespace memsnap::recorder {
 
-struct Place {
-    uint32_t step = 0;   // steps ended so far
-    uint16_t phase = 0;  // folded name id of the innermost labelling range, 0: none
-};
-
-Place current_place(const Recorder& recorder, const ThreadState* state);
+// Where a birth on the thread of `state` is: the steps ended before it, and its phase, the folded name of the
+// innermost labelling range (0: none).
+void set_place(const Recorder& recorder, const ThreadState* state, Event& birth);
 
 // A handle that no other range of this process or its ancestors has; never 0.
 uint64_t next_handle();
@@ -32,6 +29,11 @@ bool close_range(Recorder& recorder, uint64_t handle);
 void close_range_anywhere(Recorder& recorder, uint64_t handle);
 // Closes the calling thread's innermost range that was pushed in an NVTX domain.
 void close_pushed_range(Recorder& recorder, uint8_t domain);
+
+// Whether the thread's block events were seen in a module call: only then a death can be what shows its end.
+inline bool is_in_module_call(const ThreadState* state) {
+    return state != nullptr && state->module_range.open;
+}
 
 // At each block event, before its ticket: opens, at a birth, and closes the range of the outermost module
 // call.

@@ -59,15 +59,9 @@ uint64_t locate(const Context& context, bool born) {
     ModuleCall module{};
     uint64_t site = 0;
     if (born) site = site_of_birth(*context.recorder, SiteOf::block, module);
-    if (!born) module = outermost_module_call();
+    if (!born && is_in_module_call(context.state)) module = outermost_module_call();
     watch_module_call(*context.recorder, context.thread, context.state, module, born);
     return site;
-}
-
-void set_place(const Context& context, Event& event) {
-    Place place = current_place(*context.recorder, context.state);
-    event.step = place.step;
-    event.phase = place.phase;
 }
 
 void record_block(uint16_t library, void* address, int64_t size, uint64_t allocated_bytes,
@@ -82,7 +76,7 @@ void record_block(uint16_t library, void* address, int64_t size, uint64_t alloca
     Event event = make_event(context, born ? wire::Kind::block_alloc : wire::Kind::block_free, device);
     event.set_totals(allocated_bytes, reserved_bytes);
     event.link = site;
-    if (born) set_place(context, event);
+    if (born) set_place(recorder, context.state, event);
     event.address = reinterpret_cast<uint64_t>(address);
     event.size = static_cast<uint64_t>(born ? size : -size);
     PackedRecord record =

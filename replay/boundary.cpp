@@ -36,10 +36,6 @@ Key key_of(const Boundary& boundary) {
     return {};
 }
 
-bool outermost(const Boundary& boundary) {
-    return boundary.family != BoundaryFamily::range || boundary.depth == 0;
-}
-
 // The thread whose outermost ranges cover most events; the earlier one on a tie.
 uint16_t covering_thread(const std::vector<const Boundary*>& ranges) {
     std::map<uint16_t, std::pair<uint64_t, uint64_t>> covered;  // thread -> tickets, first ticket
@@ -107,6 +103,10 @@ uint64_t growing_at(const std::vector<MatchedPoint>& points, size_t spacing) {
 }
 
 }  // namespace
+
+bool outermost(const Boundary& boundary) {
+    return boundary.family != BoundaryFamily::range || boundary.depth == 0;
+}
 
 Matched marked_boundaries(const std::vector<Boundary>& boundaries, int device, uint64_t until_ticket) {
     Matched most;

@@ -27,6 +27,9 @@ struct Matched {
     std::vector<MatchedPoint> points;              // by ticket, none after the instant looked at
 };
 
+// Whether it may be compared with others: of ranges only those that no other one is around.
+bool outermost(const Boundary& boundary);
+
 // The first family with enough equivalent boundaries up to a ticket; else, with basis too_few, the family
 // that has most.
 Matched marked_boundaries(const std::vector<Boundary>& boundaries, int device, uint64_t until_ticket);

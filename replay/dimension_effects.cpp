@@ -74,8 +74,7 @@ std::vector<uint64_t> step_tickets(const std::vector<Boundary>& boundaries, int 
     std::vector<uint64_t> tickets;
     if (family == BoundaryFamily::none) return tickets;
     for (const Boundary& boundary : boundaries) {
-        const bool inner = family == BoundaryFamily::range && boundary.depth != 0;
-        const bool counts = boundary.family == family && boundary.device == device && !inner &&
+        const bool counts = boundary.family == family && boundary.device == device && outermost(boundary) &&
                             boundary.ticket >= from_ticket && boundary.ticket <= until_ticket;
         if (counts) tickets.push_back(boundary.ticket);
     }
