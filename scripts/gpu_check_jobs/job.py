@@ -92,7 +92,7 @@ def take_facts() -> None:
         Instants().take("end")
     facts = {
         "pid": os.getpid(), "recorded": ring.exists(), "peak_bytes": torch.cuda.max_memory_allocated(),
-        "memory": steady_memory() if ring.exists() else None,
+        "memory": steady_memory(),  # its pause is needed without the recorder too: PyTorch may abort an interpreter that ends right behind a backward pass
     }
     pathlib.Path("facts.json").write_text(json.dumps(facts))
 
