@@ -59,6 +59,17 @@ enum class StartMode : uint32_t {
     from_birth = 0,
     late = 1
 };  // late: memory allocated before the first record may be unknown
+// Who told the events.
+enum class Origin : uint32_t {
+    recorder = 0,
+    torch_snapshot = 1,
+    profiler_trace = 2
+};
+// What a person stated instead of the device.
+enum Stated : uint32_t {
+    kTotalStated = 1  // the total of each mem_info
+};
+
 enum class ArmState : uint32_t {
     recording = 0,
     cold = 1,
@@ -183,8 +194,10 @@ struct Header {
         stacks;  // what births get a site from: StackWish, PythonStacks, NativeStacks, depth, a byte each
     AllocatorConfig config;
     uint32_t python_version;  // major * 10000 + minor * 100 + patch of the running interpreter; 0: none seen
+    Origin origin;
+    uint32_t stated;  // Stated
     uint32_t unused_a;
-    uint64_t unused_b[19];
+    uint64_t unused_b[18];
 
     // ---- written while recording; each group on its own cache lines
     uint64_t head;  // the next ticket; tickets start at 0
@@ -371,6 +384,7 @@ MEMSNAP_WIRE(Anchor, 32);
 static_assert(offsetof(Header, areas) == 48 && offsetof(Header, pid) == 240 &&
               offsetof(Header, config) == 328);
 static_assert(offsetof(Header, stacks) == 324 && offsetof(Header, python_version) == 352);
+static_assert(offsetof(Header, origin) == 356 && offsetof(Header, stated) == 360);
 static_assert(offsetof(Header, head) % 64 == 0 && offsetof(Header, counters) % 64 == 0);
 static_assert(offsetof(Record, check) == 8 && offsetof(Record, kind) == 12 && offsetof(Record, thread) == 14);
 static_assert(offsetof(Record, time) == 16 && offsetof(Record, address) == 24 &&

@@ -48,7 +48,7 @@ enum class Kind : uint8_t {
     category = 53,     // address in a live block, code = Category
     cap = 54,          // link = per-process limit in bytes (0: none), code = CapSource
     // Torch tap: the allocator's own trace, with what the plain report lacks. extra = stream, extra16 = pool
-    // ordinal (0: default)
+    // (0: default, kPoolUnknown)
     tap_alloc = 64,  // address, size = requested
     tap_free_requested = 65,
     tap_free_completed = 66,
@@ -56,10 +56,11 @@ enum class Kind : uint8_t {
     tap_segment_free = 68,
     tap_segment_map = 69,
     tap_segment_unmap = 70,
-    tap_oom = 71,  // size = rounded request, link = device free
+    tap_oom = 71,  // size = rounded request, link = device free, address = requested bytes of all live blocks
     // The recorder about itself
     keyframe = 80,  // link = keyframe slot
-    initial = 81,   // late start: a block that was live at attach: address, size; its birth is unknown
+    initial = 81,   // late start: a block that was live at attach: address, size, link = site if known; its
+                    // birth is unknown
     initial_segment = 82,
     cupti_memory = 83,  // what CUPTI saw: address, size, link = its timestamp in ns, extra = its memory kind,
                         // code = 1 allocation, 2 release
@@ -130,6 +131,10 @@ enum class Blind : uint16_t {
     resolver_bypassed = 4,
     original_missing = 5
 };
+
+inline constexpr uint16_t kPoolUnknown = 65535;  // of a tap's record
+inline constexpr uint16_t kToldAgain = 1;        // code of a tap_segment record of an older segment
+inline constexpr uint64_t kRequestedUnknown = ~uint64_t{0};  // address of a tap_oom
 
 // The call. Numbers are for ever. In Kind::ok `extra` is: map: the handle mapped; async: the stream; pool
 // ops: the pool.

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Another artifact of a case, named by what it is, how long it is and what its bytes hash to. The rule: a
+// reference is opaque: nothing of what it names is looked into, and no name or path is in it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "result.h"
+
+namespace memsnap {
+
+// `kind:sha256:bytes`, as `memsnap-replay reference` prints it and `--reference` takes it.
+struct Reference {
+    std::string kind;    // one of kReferenceKinds
+    std::string sha256;  // 64 lower-case hexadecimal digits
+    uint64_t size_bytes = 0;
+    bool operator==(const Reference&) const = default;
+};
+using References = std::vector<Reference>;
+
+// Errors: usage, naming what is wrong with the text.
+Result<Reference> parse_reference(const std::string& text);
+std::string text_of(const Reference& reference);
+// Of a file; its kind by its first bytes, unless given. Errors: io.
+Result<Reference> reference_of(const std::string& path, const std::string& kind = {});
+
+}  // namespace memsnap
