@@ -22,12 +22,12 @@ STAGES = [
     ("analysis", r"analysis"),
     ("cut", r"cut\w*"),
     ("names", r"line_table|native_symbols|remembered|site_(names|labels?)"),
-    ("receipt", r"receipt\w*|json|digest|names|csv_(columns|rows|check)"),
+    ("receipt", r"receipt\w*|reference|json|digest|names|csv_(columns|rows|check)"),
     ("render", r"report\w*|dump\w*|check|check_\w*|collapsed_output"),
     ("comparison", r"diff\w*"),
     ("command line", r"main|cli\w*|newest_job|output_file|csv_output"),
 ]
-WIRE_READERS = r"interpose/.*|replay/reader\w*\.(cpp|h)|fixtures/encode/.*|tests/recorder/.*|tests/fuzz/.*"
+WIRE_READERS = r"interpose/.*|replay/reader\w*\.(cpp|h)|fixtures/encode/.*|snapshot/(ring_image|import)\w*\.(cpp|h)|tests/recorder/.*|tests/fuzz/.*"
 
 
 def includes(text: str) -> list[str]:
@@ -60,9 +60,20 @@ def test_a_replay_stage_includes_only_stages_before_it():
     assert {path: found for path, text in sources("replay") if (found := forward_includes(pathlib.Path(path).stem, text))} == {}
 
 
+def replay_stages_used(text: str) -> list[str]:
+    """By a file outside replay/: what it includes of it, but for the words."""
+    names = re.findall(r'^#include "\.\./replay/([\w.]+)"', text, re.M)
+    return [name for name in names if STAGES[stage_of(pathlib.Path(name).stem)][0] not in ("words", "receipt")]
+
+
+def test_the_files_of_torchs_tools_become_recordings_without_a_look_at_what_is_made_of_them():
+    assert replay_stages_used('#include "../replay/result.h"\n#include "../replay/verdict.h"\n') == ["verdict.h"]
+    assert {path: found for path, text in sources("snapshot") if (found := replay_stages_used(text))} == {}
+
+
 def test_only_the_recorder_the_reader_and_the_encoder_know_the_wire_format():
     assert reads_wire_without_leave("replay/verdict.cpp", '#include "../interpose/wire.h"\n')
-    assert [path for path, text in sources("interpose", "replay", "fixtures", "tests") if reads_wire_without_leave(path, text)] == []
+    assert [path for path, text in sources("interpose", "snapshot", "replay", "fixtures", "tests") if reads_wire_without_leave(path, text)] == []
 
 
 def test_the_recorder_includes_nothing_of_the_replayer_and_no_cuda_or_torch_header():
