@@ -5,6 +5,7 @@
 #include "marks.h"
 #include "phases.h"
 #include "steps.h"
+#include "tap.h"
 
 namespace memsnap::recorder {
 namespace {
@@ -100,5 +101,21 @@ void memsnap1_cap(int32_t device, uint64_t limit_bytes, uint32_t source) {
     } else if (scope.entered()) {
         keep_early_cap(narrow(device), limit_bytes, static_cast<uint16_t>(source));
     }
+}
+
+void memsnap1_tap(uint32_t kind, int32_t device, uint64_t address, uint64_t size_bytes, uint64_t link,
+                  uint64_t stream, uint32_t pool, uint32_t code) {
+    if (!is_tap_kind(kind) || code > UINT16_MAX) return;
+    auto known_kind = static_cast<wire::Kind>(kind);
+    EventScope scope(start_of_tap_word(known_kind));
+    if (scope.recorder() == nullptr) return;
+    auto known_pool = static_cast<uint16_t>(pool < wire::kPoolUnknown ? pool : wire::kPoolUnknown);
+    write_tap_word(*scope.recorder(), {known_kind, narrow(device), known_pool, static_cast<uint16_t>(code),
+                                       address, size_bytes, link, stream});
+}
+
+void memsnap1_tap_state(uint32_t state) {
+    if (state <= static_cast<uint32_t>(wire::TapState::off))
+        note_tap_state(static_cast<wire::TapState>(state));
 }
 }

@@ -2,9 +2,9 @@
 //
 // What a program may tell the recorder, as plain C functions that the Python package finds by name in the
 // global scope (memsnap1_version tells that they are there). The rules: any thread, at any time, with or
-// without the GIL; bounded work, never a wait; nothing of it creates a recording, and what is told before
-// there is one, open ranges, notes and limits, is kept until then. Texts are UTF-8 of any length, not ended;
-// what is longer than 255 bytes is cut at a character.
+// without the GIL; bounded work, never a wait; nothing of it but the tap's words creates a recording, and
+// what is told before there is one, open ranges, notes and limits, is kept until then. Texts are UTF-8 of any
+// length, not ended; what is longer than 255 bytes is cut at a character.
 #pragma once
 
 #include <stddef.h>
@@ -37,4 +37,12 @@ MEMSNAP_EXPORT void memsnap1_category(int32_t device, uint64_t address, uint64_t
                                       uint32_t category);
 // The most that this process may take of a device, 0: no limit. `source`: wire::CapSource.
 MEMSNAP_EXPORT void memsnap1_cap(int32_t device, uint64_t limit_bytes, uint32_t source);
+
+// The torch tap (python/memsnap/tap): one word of the allocator's own trace, under its device's lock. `kind`
+// is one of wire::Kind's tap_*; what its record means is in WIRE.md. A word of memory that is taken, or of a
+// failure, creates a recording, as the report behind it would.
+MEMSNAP_EXPORT void memsnap1_tap(uint32_t kind, int32_t device, uint64_t address, uint64_t size_bytes,
+                                 uint64_t link, uint64_t stream, uint32_t pool, uint32_t code);
+// What became of it: wire::TapState.
+MEMSNAP_EXPORT void memsnap1_tap_state(uint32_t state);
 }

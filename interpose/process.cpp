@@ -12,6 +12,7 @@
 #include "ring_file.h"
 #include "settings.h"
 #include "side_thread.h"
+#include "tap.h"
 
 namespace memsnap::recorder {
 namespace {
@@ -79,6 +80,7 @@ Recorder* start_recorder() {
     }
     if (result == Phase::recording) {
         g_process.recorder.store(&recorder);
+        show_tap_state(recorder);
         // Known already, unless the first memory was taken without the driver's start.
         find_python();
         show_python(recorder);

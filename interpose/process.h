@@ -131,6 +131,7 @@ struct Process {
     bool cupti_tried;                        // this and the next: the side thread's own
     uint64_t cupti_tended_ns;
     std::atomic<bool> steps_told;  // by the program itself, see steps.h
+    std::atomic<wire::TapState> tap_state;
     EarlyMarks early_marks;
     Recorder storage;
     Path chosen_path;  // the path that could not be used

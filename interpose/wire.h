@@ -70,6 +70,15 @@ enum Stated : uint32_t {
     kTotalStated = 1  // the total of each mem_info
 };
 
+// What became of the torch tap.
+enum class TapState : uint32_t {
+    untold = 0,
+    attached = 1,
+    missing = 2,  // none was built for this PyTorch
+    refused = 3,  // made for another PyTorch, broken, or PyTorch's allocator takes none
+    off = 4
+};
+
 enum class ArmState : uint32_t {
     recording = 0,
     cold = 1,
@@ -196,7 +205,7 @@ struct Header {
     uint32_t python_version;  // major * 10000 + minor * 100 + patch of the running interpreter; 0: none seen
     Origin origin;
     uint32_t stated;  // Stated
-    uint32_t unused_a;
+    TapState tap;
     uint64_t unused_b[18];
 
     // ---- written while recording; each group on its own cache lines
@@ -385,6 +394,7 @@ static_assert(offsetof(Header, areas) == 48 && offsetof(Header, pid) == 240 &&
               offsetof(Header, config) == 328);
 static_assert(offsetof(Header, stacks) == 324 && offsetof(Header, python_version) == 352);
 static_assert(offsetof(Header, origin) == 356 && offsetof(Header, stated) == 360);
+static_assert(offsetof(Header, tap) == 364);
 static_assert(offsetof(Header, head) % 64 == 0 && offsetof(Header, counters) % 64 == 0);
 static_assert(offsetof(Record, check) == 8 && offsetof(Record, kind) == 12 && offsetof(Record, thread) == 14);
 static_assert(offsetof(Record, time) == 16 && offsetof(Record, address) == 24 &&

@@ -41,9 +41,13 @@ struct NameEntry {
     uint64_t id;  // local id, by kind
 };
 
+// python_version of a frame that PyTorch's tools told: Python's or a native one, of which the line alone is
+// known, as first_line (0: not known).
+inline constexpr uint16_t kFrameTold = 0;
+
 struct CodeEntry {
     uint32_t first_line;
-    uint16_t python_version;   // major << 8 | minor: how the line table is coded
+    uint16_t python_version;   // major << 8 | minor: how the line table is coded; or kFrameTold
     uint16_t file_name_bytes;  // UTF-8
     uint16_t name_bytes;       // UTF-8; the plain name before CPython 3.11
     uint16_t line_table_bytes;

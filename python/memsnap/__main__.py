@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command line: `memsnap run`, also as `python -m memsnap run`."""
+"""The command line: `memsnap run`, `memsnap tap`, also as `python -m memsnap run`."""
 
 import argparse
 import sys
 
 from . import __version__, _run
+from .tap import _command as _tap
 
 
 def main(arguments=None) -> int:
@@ -20,6 +21,13 @@ def main(arguments=None) -> int:
     )
     _run.add_arguments(run)
     run.set_defaults(function=_run.run)
+    tap = commands.add_parser(
+        "tap",
+        help="build, show or remove the torch tap",
+        description="The torch tap tells requested sizes, streams, pools and deferred frees. It is compiled on this machine against its torch.",
+    )
+    _tap.add_arguments(tap)
+    tap.set_defaults(function=_tap.run)
     options = parser.parse_args(arguments)
     if options.subcommand is None:
         parser.print_usage(sys.stderr)

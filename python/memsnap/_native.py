@@ -14,6 +14,8 @@ PARAMETER, GRADIENT, OPTIMIZER_STATE, BUFFER, INPUT, ACTIVATION = 1, 2, 3, 4, 5,
 STEP_COLLECTION_OFF = 1
 # wire::CapSource
 CAP_MEMORY_FRACTION = 1
+# wire::TapState
+TAP_ATTACHED, TAP_MISSING, TAP_REFUSED, TAP_OFF = 1, 2, 3, 4
 
 _VERSION = 1
 _u32, _u64, _i32, _i64 = ctypes.c_uint32, ctypes.c_uint64, ctypes.c_int32, ctypes.c_int64
@@ -27,6 +29,7 @@ _SIGNATURES = {
     "note": (None, *_text, _i64),
     "category": (None, _i32, _u64, _u64, _u32),
     "cap": (None, _i32, _u64, _u32),
+    "tap_state": (None, _u32),
 }
 
 
@@ -55,6 +58,7 @@ mark = _functions.get("mark", _nothing)
 note = _functions.get("note", _nothing)
 category = _functions.get("category", _nothing)
 cap = _functions.get("cap", _nothing)
+tap_state = _functions.get("tap_state", _nothing)
 
 
 def text(name: str) -> bytes:

@@ -21,6 +21,7 @@ _VALUES = (
     ("--table-entries", "MEMSNAP_TABLE_ENTRIES", "COUNT", "most objects that are live at once"),
     ("--sample-ms", "MEMSNAP_SAMPLE_MS", "MS", "time between two samples of a device, 0 for none"),
     ("--keep", "MEMSNAP_KEEP", "WHAT", "always or incident: whether a clean exit gives unused parts of the file back"),
+    ("--tap", "MEMSNAP_TAP", "WHAT", "auto, off, or a tap's path: whether the torch tap that `memsnap tap build` made is attached"),
 )
 _SWITCHES = (
     ("--no-names", "MEMSNAP_NAMES", "0", "write no file of names"),

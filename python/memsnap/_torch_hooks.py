@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `memsnap run` hooks in torch when a program imports it: module calls, the backward pass, optimizer steps, data loading and the
-memory fraction. Each hook closes what it opened, whatever happens inside, and passes everything through unchanged.
+"""What `memsnap run` hooks in torch when a program imports it: module calls, the backward pass, optimizer steps, data loading, the
+memory fraction and the allocator's trace. Each hook closes what it opened, whatever happens inside, and passes everything through unchanged.
 """
 
 import functools
@@ -10,7 +10,7 @@ import threading
 
 import torch
 
-from . import _native
+from . import _native, tap
 from ._compiled import leave_frames_alone, torchs_is_compiling
 from ._module_calls import make_ranges
 from ._own_phase import inside_own
@@ -98,10 +98,14 @@ def _hook_memory_fraction() -> None:
     torch.cuda.memory.set_per_process_memory_fraction = set_per_process_memory_fraction
 
 
+def _hook_tap() -> None:
+    tap.attach()
+
+
 def install() -> list:
     """Installs every hook that this release of torch has a place for; returns what had none, in words."""
     missing = []
-    for hook in (make_ranges, _hook_backward, _hook_optimizers, _hook_data_loading, _hook_memory_fraction):
+    for hook in (make_ranges, _hook_backward, _hook_optimizers, _hook_data_loading, _hook_memory_fraction, _hook_tap):
         try:
             hook()
         except (AttributeError, ImportError, TypeError) as error:

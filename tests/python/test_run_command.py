@@ -35,12 +35,12 @@ def shown(done) -> list:
 
 
 def test_the_command_gets_the_recorder_the_options_and_the_search_path(memsnap, stand_in):
-    options = ("--out", "r-%p.bin", "--stack", "both", "--depth", 7, "--ring-mb", 3, "--sample-ms", 0, "--keep", "always", "--no-names", "--quiet")
+    options = ("--out", "r-%p.bin", "--stack", "both", "--depth", 7, "--ring-mb", 3, "--sample-ms", 0, "--keep", "always", "--tap", "off", "--no-names", "--quiet")
     environment, search, _ = shown(memsnap("run", *options, "--", sys.executable, "-c", SHOW, LD_PRELOAD="/lib/first.so"))
 
     assert environment["LD_PRELOAD"] == f"{stand_in}:/lib/first.so"
     assert environment["PYTHONPATH"] == f"{SITE}:{PACKAGE}"
-    wanted = {"OUT": "r-%p.bin", "STACK": "both", "DEPTH": "7", "RING_MB": "3", "SAMPLE_MS": "0", "KEEP": "always", "NAMES": "0", "QUIET": "1"}
+    wanted = {"OUT": "r-%p.bin", "STACK": "both", "DEPTH": "7", "RING_MB": "3", "SAMPLE_MS": "0", "KEEP": "always", "TAP": "off", "NAMES": "0", "QUIET": "1"}
     assert {name: environment.get(f"MEMSNAP_{name}") for name in wanted} == wanted
     assert str(SITE) not in search and search[:2] == ["", str(PACKAGE)]
 
