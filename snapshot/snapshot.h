@@ -7,10 +7,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 namespace memsnap::snapshot {
@@ -33,6 +33,32 @@ struct Frame {
     bool operator==(const Frame&) const = default;
 };
 
+// Numbers of what was seen before, by hash; the caller compares.
+class HashIndex {
+  public:
+    // The first number from 1 on with this hash that `same` takes; `next` is put in where there is none.
+    template <class F>
+    uint32_t find_or_add(uint64_t hash, uint32_t next, F&& same) {
+        if (next >= slots_.size() / 2) grow();
+        for (size_t at = hash & (slots_.size() - 1);; at = (at + 1) & (slots_.size() - 1)) {
+            Slot& slot = slots_[at];
+            if (slot.number == 0) {
+                slot = {hash, next};
+                return next;
+            }
+            if (slot.hash == hash && same(slot.number)) return slot.number;
+        }
+    }
+
+  private:
+    struct Slot {
+        uint64_t hash = 0;
+        uint32_t number = 0;
+    };
+    void grow();
+    std::vector<Slot> slots_;
+};
+
 // Each text once; ids count from 1 in the order of first sight.
 class Texts {
   public:
@@ -42,7 +68,9 @@ class Texts {
 
   private:
     std::vector<std::string_view> texts_;
-    std::unordered_map<std::string, TextId> ids_;  // its keys do not move
+    std::vector<std::unique_ptr<char[]>> pieces_;    // what the views show
+    size_t piece_bytes_ = 0, piece_left_bytes_ = 0;  // of the last
+    HashIndex ids_;
 };
 
 // Each stack once, innermost frame first.
@@ -50,10 +78,11 @@ class Stacks {
   public:
     StackId add(const std::vector<Frame>& frames);
     const std::vector<Frame>& frames(StackId id) const;  // of 0: empty
+    size_t count() const { return stacks_.size(); }
 
   private:
     std::vector<std::vector<Frame>> stacks_;
-    std::unordered_multimap<uint64_t, StackId> ids_;  // by hash
+    HashIndex ids_;
 };
 
 enum class Action : uint8_t {
@@ -65,10 +94,12 @@ enum class Action : uint8_t {
     segment_map,
     segment_unmap,
     snapshot,
-    oom,  // size: rounded request; address: device free
+    oom,  // size: rounded request; address: device free, kFreeUnknown where nobody told it
     annotate,
     unknown,  // a word of a newer release
 };
+
+inline constexpr uint64_t kFreeUnknown = ~uint64_t{0};
 
 struct TraceEntry {
     uint64_t address = 0;
@@ -100,7 +131,7 @@ struct Block {
 struct Segment {
     uint64_t address = 0;
     uint64_t total_bytes = 0;
-    uint64_t allocated_bytes = 0;
+    uint64_t allocated_bytes = 0;  // this and the next: of its blocks where the file has none
     uint64_t active_bytes = 0;
     std::optional<uint64_t> requested_bytes;
     uint64_t stream = 0;
@@ -150,6 +181,8 @@ struct Snapshot {
     std::vector<Annotation> annotations;  // as in the file
     std::vector<Observation> observations;
     Settings settings;
+    bool tap = true;              // false: memsnap wrote the file without knowing requests, streams and pools
+    uint64_t trailing_bytes = 0;  // of the file behind the pickle's end; Python does not look at them either
     std::vector<std::string> ignored;  // members of the file that are not understood, by name, each once
 };
 
