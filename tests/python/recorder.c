@@ -35,6 +35,10 @@ static void say(const char* line, size_t length) {
     }
 }
 
+void memsnap1_tap_state(uint32_t state) {
+    SAY("tap_state %u\n", state);
+}
+
 uint32_t memsnap1_version(void) {
     return 1;
 }
