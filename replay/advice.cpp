@@ -38,6 +38,8 @@ using enum Hypothesis;
 #define MEMSNAP_PROBES(X) \
     X(kRecordFromStart, "the numbers at the failure contradict each other or are missing: record the job from its start") \
     X(kCardUnknown, "the card's size was never observed: let the program ask cudaMemGetInfo, or sample the device") \
+    X(kCardOfImport, "the card's size is unknown: give it with --card") \
+    X(kCardContradicts, "the numbers and the stated size of the card contradict each other: give another with --card") \
     X(kTooFewSteps, "fewer than six comparable steps ended before the failure: run longer, or mark steps") \
     X(kMarkSteps, "steps could only be guessed from allocations: mark steps") \
     X(kEnlargeRing, "the ring went round before steps could be inferred: mark steps, or enlarge the ring") \
@@ -87,7 +89,10 @@ Advice remedy(Hypothesis one, const Finding& finding, const Evidence& evidence, 
 }
 
 std::string_view probe(Hypothesis one, const Evidence& evidence, const Verdict& verdict) {
-    if (!evidence.total.known()) return kCardUnknown;
+    if (!evidence.total.known())
+        return evidence.origin == Origin::torch_snapshot ? kCardOfImport : kCardUnknown;
+    if (evidence.total_stated && verdict.qualifiers.has(Qualifier::inconsistent_numbers))
+        return kCardContradicts;
     if (!verdict.numbers) {
         return kRecordFromStart;
     }

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "measure.h"
+#include "vocabulary.h"
 
 namespace memsnap {
 
@@ -99,6 +100,8 @@ struct Evidence {
     Outside outside;
 
     bool expandable_segments = false;  // the allocator uses them already
+    Origin origin = Origin::recorder;
+    bool total_stated = false;  // T, by a person
 
     bool fatal = false;       // nothing shows that the job went on
     bool survived = false;    // a boundary or an equally large success followed

@@ -32,7 +32,10 @@ class Gatherer {
         Evidence& evidence = gathered_.evidence;
         evidence.device = event_.device;
         evidence.allocator = failure_.allocator;
-        const bool path_hooked = totals_.segment_bytes > 0;
+        // What PyTorch's tools tell of leaves out calls that were refused.
+        const bool path_hooked =
+            totals_.segment_bytes > 0 && vantage_.capture.header.origin == Origin::recorder;
+        tap_ = tap_of_failure(vantage_.window.events, event_);
         operation_ = read_operation(vantage_.window.events, vantage_.operation_records, event_, path_hooked);
         evidence.device_call = operation_.device_call;
         evidence.free_observed_at_failure = operation_.observed_at_failure;
@@ -84,16 +87,24 @@ class Gatherer {
         if (const auto& observation = operation_.observation) {
             evidence.total = Measure::observed(observation->device_total_bytes());
             evidence.device_free = Measure::observed(observation->device_free_bytes());
-        } else if (const auto total = log_.total_bytes()) {
-            evidence.total = Measure::observed(*total);
-            const auto& sample = log_.last_sample();
-            const bool usable = failure_.allocator == FailedAllocator::pytorch && sample &&
-                                sample->device_total_bytes() == *total;
-            if (usable) evidence.device_free = Measure::observed(sample->device_free_bytes());
+        } else {
+            const auto total = log_.total_bytes();
+            if (total) evidence.total = Measure::observed(*total);
+            evidence.device_free = free_beside_report(total);
         }
         if (const auto& cap = log_.cap(); cap && cap->limit_bytes() != 0) {
             evidence.cap = Measure::observed(cap->limit_bytes());
         }
+    }
+
+    // Other failures follow allocations that a sample is older than.
+    Measure free_beside_report(std::optional<uint64_t> total_bytes) const {
+        if (tap_ && tap_->device_free_bytes() != kNotTold)
+            return Measure::observed(tap_->device_free_bytes());
+        const auto& sample = log_.last_sample();
+        const bool usable = failure_.allocator == FailedAllocator::pytorch && total_bytes && sample &&
+                            sample->device_total_bytes() == *total_bytes;
+        return usable ? Measure::observed(sample->device_free_bytes()) : Measure{};
     }
 
     uint64_t asked_bytes() const { return event_.size_bytes; }
@@ -101,18 +112,9 @@ class Gatherer {
     ExtentRequest extent_request() const {
         ExtentRequest request;
         request.size_bytes = asked_bytes();
-        const uint64_t reach = std::min(event_.ticket, policy::kTapReach_count);
-        const EventStream& events = vantage_.window.events;
-        events.for_each(std::max(events.begin_ticket(), event_.ticket - reach),
-                        std::min(events.end_ticket(), event_.ticket + policy::kTapReach_count + 1),
-                        [&](const Event& near) {
-                            const bool same = near.kind == Kind::tap_oom && near.thread == event_.thread &&
-                                              near.device == event_.device;
-                            if (!same) return true;
-                            request.stream = near.stream();
-                            request.pool = near.pool();
-                            return false;
-                        });
+        if (!tap_) return request;
+        request.stream = tap_->stream();
+        if (tap_->pool() != kPoolUnknown) request.pool = tap_->pool();
         return request;
     }
 
@@ -209,11 +211,13 @@ class Gatherer {
 
     // Only the torch tap tells when a deferred free completed. Holes are in address order.
     HoleRelease released_in_operation(const std::vector<Range>& fitting) const {
-        if (!ledger_.tap_seen() || operation_.first_refused_ticket == kNoTicket) return HoleRelease::unknown;
+        if (!ledger_.tap_seen()) return HoleRelease::unknown;
         const EventStream& events = vantage_.window.events;
-        if (operation_.first_refused_ticket < events.begin_ticket()) return HoleRelease::unknown;
+        const uint64_t begin =
+            release_begin_ticket(events, operation_, event_, vantage_.capture.header.origin);
+        if (begin == kNoTicket || begin < events.begin_ticket()) return HoleRelease::unknown;
         HoleRelease release = HoleRelease::separate;
-        events.for_each(operation_.first_refused_ticket, event_.ticket, [&](const Event& freed) {
+        events.for_each(begin, event_.ticket, [&](const Event& freed) {
             if (freed.kind != Kind::tap_free_completed || freed.device != event_.device) return true;
             const auto behind = std::ranges::upper_bound(fitting, freed.address, {}, &Range::end);
             const bool overlaps =
@@ -256,6 +260,8 @@ class Gatherer {
         evidence.survived = failure_.followed;
         evidence.blind = header.counters.blind > 0;
         evidence.expandable_segments = header.config.expandable_segments;
+        evidence.origin = header.origin;
+        evidence.total_stated = header.total_stated;
         const auto& incomplete = header.incomplete_from_ticket;
         evidence.incomplete = header.start_mode == StartMode::late ||
                               header.arm_state != ArmState::recording ||
@@ -270,6 +276,7 @@ class Gatherer {
     const ObservationLog& log_;
     const DeviceTotals& totals_;
     Operation operation_;
+    std::optional<Event> tap_;  // that tells of the failure
     Gathered gathered_;
     uint64_t mapped_tail_bytes_ = 0;
 };

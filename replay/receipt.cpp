@@ -13,7 +13,21 @@
 
 namespace memsnap {
 
-Result<std::string> write_receipt(const Capture& capture, const Analysis& analysis, const Naming& naming) {
+namespace {
+
+Json::Array references_json(const References& references) {
+    Json::Array list;
+    for (const Reference& one : references) {
+        list.push_back(
+            Json::Object{{"kind", one.kind}, {"sha256", one.sha256}, {"size_bytes", one.size_bytes}});
+    }
+    return list;
+}
+
+}  // namespace
+
+Result<std::string> write_receipt(const Capture& capture, const Analysis& analysis, const Naming& naming,
+                                  const References& references) {
     const Dictionary dictionary(analysis);
     const Words removed = words(Vocabulary::removed_field);
     Json evidence = evidence_json(capture, analysis, dictionary);
@@ -24,6 +38,7 @@ Result<std::string> write_receipt(const Capture& capture, const Analysis& analys
                          {"dictionary", dictionary.json(capture, naming)},
                          {"evidence", std::move(evidence)},
                          {"verdict", verdict_json(analysis)},
+                         {"references", references_json(references)},
                          {"removed_fields", Json::Array(removed.begin(), removed.end())}};
     const std::string receipt_digest = sha256_hex(Json(receipt).text());
     if (naming.with_names && naming.sites != nullptr)

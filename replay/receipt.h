@@ -10,12 +10,13 @@
 #include "analysis.h"
 #include "capture.h"
 #include "receipt_dictionary.h"
+#include "reference.h"
 #include "result.h"
 
 namespace memsnap {
 
 // The checked canonical text. Error io: the self-check refused it, which is a defect of this program.
-Result<std::string> write_receipt(const Capture& capture, const Analysis& analysis,
-                                  const Naming& naming = {});
+Result<std::string> write_receipt(const Capture& capture, const Analysis& analysis, const Naming& naming = {},
+                                  const References& references = {});
 
 }  // namespace memsnap

@@ -80,7 +80,9 @@ Json::Object capture_json(const Capture& capture, const Analysis& analysis) {
     const HeaderFacts& header = capture.header;
     const WindowFacts& facts = capture.window.facts;
     const Counters& counters = header.counters;
-    Json::Object object{{"ring_capacity_records", header.ring_capacity_records},
+    Json::Object object{{"origin", name(header.origin)},
+                        {"total_stated", header.total_stated},
+                        {"ring_capacity_records", header.ring_capacity_records},
                         {"first_ticket", capture.window.events.begin_ticket()},
                         {"end_ticket", capture.window.events.end_ticket()},
                         {"recorded_count", header.head_ticket},

@@ -49,8 +49,8 @@ bool is_first(std::string_view name, std::vector<std::string_view>& seen) {
 
 class ShapeCheck {
   public:
-    std::string run(const JsonValue& value) {
-        check(value, receipt_shape());
+    std::string run(const JsonValue& value, const ReceiptShape& shape) {
+        check(value, shape);
         return problem_;
     }
 
@@ -201,11 +201,18 @@ std::string wrong_digest(const JsonValue& receipt) {
 std::string check_receipt(std::string_view text) {
     rapidjson::Document receipt;
     std::string problem = parse_json(text, receipt);
-    if (problem.empty()) problem = ShapeCheck().run(receipt);
+    if (problem.empty()) problem = ShapeCheck().run(receipt, receipt_shape());
     if (problem.empty() && canonical_text(receipt) != text) problem = "is not in canonical form";
     if (problem.empty()) problem = broken_receipt_rule(receipt);
     if (problem.empty()) problem = wrong_digest(receipt);
     return problem;
+}
+
+std::string check_references(const JsonValue& references) {
+    const std::vector<Member>& members = receipt_shape().members;
+    const auto part = std::ranges::find(members, std::string_view("references"), &Member::name);
+    std::string problem = ShapeCheck().run(references, part->shape);
+    return problem.empty() ? repeated_reference(references) : problem;
 }
 
 }  // namespace memsnap

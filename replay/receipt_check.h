@@ -7,9 +7,14 @@
 #include <string>
 #include <string_view>
 
+#include "receipt_text.h"
+
 namespace memsnap {
 
 // Empty when all is well, else the place and what is wrong there.
 std::string check_receipt(std::string_view text);
+
+// The same of the list of references alone.
+std::string check_references(const JsonValue& references);
 
 }  // namespace memsnap

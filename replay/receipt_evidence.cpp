@@ -48,9 +48,10 @@ std::vector<Field> ledger_fields(const Incident& incident) {
     const Extents& extents = evidence.extents;
     const bool settled = incident.verdict.numbers.has_value();
     const Numbers numbers = incident.verdict.numbers.value_or(Numbers{});
-    // Numbers are those of the low ends: where device-free is only bounded, what follows from it is not a
-    // number.
-    const bool device_known = settled && evidence.device_free.exact();
+    // Numbers are those of the low ends: where the card or device-free is only bounded, what follows from it
+    // is not a number.
+    const bool free_known = settled && evidence.device_free.exact();
+    const bool card_known = settled && evidence.total.exact();
     const Wide free_extents = extents.compatible() + extents.incompatible;
     return {field("total_bytes", evidence.total),
             field("device_free_bytes", evidence.device_free),
@@ -60,9 +61,9 @@ std::vector<Field> ledger_fields(const Incident& incident) {
             field("cap_bytes", evidence.cap),
             derived("active_bytes", settled, numbers.active),
             derived("slack_bytes", settled, numbers.slack),
-            derived("outside_bytes", device_known, numbers.outside),
-            derived("margin_bytes", device_known, numbers.margin),
-            derived("threshold_bytes", settled, numbers.threshold),
+            derived("outside_bytes", free_known && card_known, numbers.outside),
+            derived("margin_bytes", free_known, numbers.margin),
+            derived("threshold_bytes", card_known, numbers.threshold),
             derived("largest_free_extent_bytes", extents.known, extents.largest_not_excluded),
             derived("largest_compatible_extent_bytes", extents.known, extents.largest_compatible),
             derived("reusable_free_bytes", extents.known, extents.reusable),
@@ -187,6 +188,7 @@ Json::Object evidence_json(const Capture& capture, const Analysis& analysis, con
                           {"collections", {}},
                           {"dimension_effects", {}},
                           {"libraries", {}},
+                          {"requests", requests_json(analysis.requests)},
                           {"peak", {}},
                           {"lifetimes", {}},
                           {"reconciliation", {}},

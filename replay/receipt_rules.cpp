@@ -4,6 +4,7 @@
 #include "receipt_rules.h"
 
 #include <algorithm>
+#include <set>
 #include <vector>
 
 #include "explain.h"
@@ -321,8 +322,17 @@ class Rules {
 
 }  // namespace
 
+std::string repeated_reference(const JsonValue& references) {
+    std::set<std::string> seen;
+    for (const JsonValue& one : references.GetArray()) {
+        if (!seen.insert(canonical_text(one)).second) return "references: are listed once";
+    }
+    return {};
+}
+
 std::string broken_receipt_rule(const JsonValue& receipt) {
     std::string problem = Rules(receipt).run();
+    if (problem.empty()) problem = repeated_reference(receipt["references"]);
     if (problem.empty()) problem = broken_trail_rule(receipt);
     return problem.empty() ? broken_balance_rule(receipt) : problem;
 }

@@ -14,4 +14,7 @@ namespace memsnap {
 // `receipt` has the shape of one. Empty, or the place and the rule.
 std::string broken_receipt_rule(const JsonValue& receipt);
 
+// A reference that is listed twice.
+std::string repeated_reference(const JsonValue& references);
+
 }  // namespace memsnap

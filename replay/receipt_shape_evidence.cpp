@@ -152,6 +152,16 @@ ReceiptShape libraries() {
                         {"allocation_count", number()}}));
 }
 
+ReceiptShape requests() {
+    return list(
+        object(joined(each({"ticket", "granted_bytes", "told_block_count", "told_granted_bytes"}, number()),
+                      {{"device", device()},
+                       {"requested_bytes", or_null(wide())},
+                       {"told_requested_bytes", wide()},
+                       {"told_rounding_bytes", wide()},
+                       {"told_kept_bytes", wide()}})));
+}
+
 ReceiptShape holders() {
     const ReceiptShape held = object({{"library", number()}, {"bytes", number()}});
     Members sum = joined({{"device", device()},
@@ -229,6 +239,7 @@ ReceiptShape evidence() {
                    {"collections", or_null(collections())},
                    {"dimension_effects", or_null(dimension_effects())},
                    {"libraries", or_null(libraries())},
+                   {"requests", requests()},
                    {"peak", or_null(std::move(peak))},
                    {"lifetimes", or_null(std::move(lifetimes))},
                    {"reconciliation", or_null(std::move(reconciliation))},

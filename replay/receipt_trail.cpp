@@ -81,4 +81,20 @@ Json dimension_effects_json(const Trail& trail, const Dictionary& dictionary) {
     return effects;
 }
 
+Json requests_json(const std::vector<Requests>& devices) {
+    Json::Array list;
+    for (const Requests& requests : devices) {
+        list.push_back(Json::Object{{"device", requests.device},
+                                    {"ticket", requests.ticket},
+                                    {"granted_bytes", requests.granted_bytes},
+                                    {"requested_bytes", requests.requested_bytes},
+                                    {"told_block_count", requests.told_block_count},
+                                    {"told_granted_bytes", requests.told_granted_bytes},
+                                    {"told_requested_bytes", requests.told_requested_bytes},
+                                    {"told_rounding_bytes", requests.told_rounding_bytes},
+                                    {"told_kept_bytes", requests.told_kept_bytes()}});
+    }
+    return list;
+}
+
 }  // namespace memsnap

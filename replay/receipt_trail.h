@@ -13,6 +13,8 @@
 
 namespace memsnap {
 
+// Requested against granted.
+Json requests_json(const std::vector<Requests>& devices);
 Json peak_sites_json(const std::vector<PeakSites>& peaks, const Dictionary& dictionary);
 Json recent_json(const Trail& trail, const Dictionary& dictionary);
 Json site_growth_json(const Trail& trail, const Dictionary& dictionary);  // null without two points

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "ledger.h"
 #include "names.h"
 #include "policy.h"
 #include "receipt_text.h"
@@ -56,6 +57,9 @@ class TrailRules {
         check_names();
         for (const JsonValue& peak : evidence_["peak_sites"].GetArray())
             check_peak(peak);
+        for (const JsonValue& requests : evidence_["requests"].GetArray())
+            check_requests(requests);
+        check_request_devices();
         if (incident_) {
             check_categories();
             check_survivors();
@@ -163,6 +167,51 @@ class TrailRules {
         need(complete ? listed == all : listed < all, kPlace, "rows add up to the bytes");
         need(falls(rows, "bytes"), kPlace, "the largest comes first");
         need(is_ticket(peak["ticket"]), "evidence.peak_sites[].ticket", "is no ticket of the recording");
+    }
+
+    void check_requests(const JsonValue& requests) {
+        constexpr std::string_view kPlace = "evidence.requests";
+        const Wide granted = number(requests["granted_bytes"]), told = number(requests["told_granted_bytes"]);
+        const Wide blocks = number(requests["told_block_count"]);
+        const Wide asked = integer_of(requests["told_requested_bytes"]).value_or(-1);
+        const Wide rounding = integer_of(requests["told_rounding_bytes"]).value_or(-1);
+        need(told <= granted && told >= blocks && (told == 0) == (blocks == 0) && blocks < end_ticket_ &&
+                 asked >= 0 && rounding >= 0 && rounding <= blocks * Wide{kGranule_bytes} &&
+                 (blocks != 0 || asked == 0) &&
+                 integer_of(requests["told_kept_bytes"]) == told - asked - rounding,
+             kPlace, "a number contradicts another");
+        const JsonValue& requested = requests["requested_bytes"];
+        const bool all_told = told == granted;
+        need(!all_told || !requested.IsNull(), kPlace, "are known where each block was told of");
+        need(incident_ || requested.IsNull() || (all_told && number(requested) == asked), kPlace,
+             "are known where each block was told of");
+        need(number(requested) >= 0 || requested.IsNull(), kPlace, "are no difference");
+    }
+
+    // With a failure of its device, else of devices of the shapes in their order.
+    void check_request_devices() {
+        constexpr std::string_view kPlace = "evidence.requests";
+        const JsonValue& list = evidence_["requests"];
+        if (incident_) {
+            const JsonValue& failure = evidence_["failure"];
+            need(list.Size() <= 1 &&
+                     (list.Empty() || (number(list[0]["device"]) == number(failure["device"]) &&
+                                       number(list[0]["ticket"]) == number(failure["ticket"]) &&
+                                       number(list[0]["granted_bytes"]) == sum(evidence_["sites"], "bytes"))),
+                 kPlace, "are of the failing instant");
+            return;
+        }
+        const auto shapes = evidence_["shapes"].GetArray();
+        const Wide last = number(receipt_["capture"]["end_ticket"]) - 1;
+        auto from = shapes.Begin();
+        for (const JsonValue& requests : list.GetArray()) {
+            from = std::find_if(from, shapes.End(), [&](const JsonValue& shape) {
+                return number(shape["device"]) == number(requests["device"]);
+            });
+            need(from != shapes.End() && number(requests["ticket"]) == last, kPlace,
+                 "are of the window's end and of the devices of the shapes");
+            if (from != shapes.End()) ++from;
+        }
     }
 
     void check_incident_peak() {

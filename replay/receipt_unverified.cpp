@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Words, keyed tokens and names of a stated receipt.
+// Words, keyed tokens, names and references of a stated receipt.
 #include "receipt_unverified.h"
 
 #include <algorithm>
@@ -8,6 +8,7 @@
 #include <string>
 
 #include "names.h"
+#include "receipt_check.h"
 #include "receipt_text.h"
 
 namespace memsnap {
@@ -32,6 +33,7 @@ class Taking {
         for (const char* const kind : {"sites", "phases", "libraries", "dimensions"})
             take_entries(kind);
         take_names();
+        take_references();
         seal();
     }
 
@@ -69,6 +71,12 @@ class Taking {
             recomputed_.RemoveMember("names");
             recomputed_.AddMember("names", JsonValue(*stated, pool()), pool());
         }
+    }
+
+    // Nothing here tells of other artifacts; what is no reference is not taken.
+    void take_references() {
+        const JsonValue* const stated = member(stated_, "references");
+        if (stated != nullptr && check_references(*stated).empty()) copy(stated_, recomputed_, "references");
     }
 
     void copy(const JsonValue& stated, JsonValue& own, const char* name) {

@@ -6,11 +6,16 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "result.h"
 
 namespace memsnap {
+
+// What it may be; the last where nothing tells.
+inline constexpr std::string_view kReferenceKinds[] = {
+    "torch_snapshot", "profiler_trace", "log", "memory_stats", "recording", "receipt", "other"};
 
 // `kind:sha256:bytes`, as `memsnap-replay reference` prints it and `--reference` takes it.
 struct Reference {

@@ -70,9 +70,10 @@ class Report {
         constexpr size_t kFileNameColumns = 40;
         const std::string file = std::filesystem::path(capture_.path).filename().string();
         std::string text = cut_to_columns(shown_text(file, letters(style_.utf8)), kFileNameColumns);
-        if (analysis_.incident && analysis_.incident->evidence.total.known()) {
+        if (analysis_.incident) {
             const Evidence& evidence = analysis_.incident->evidence;
-            text += fmt::format("  cuda:{} {}", evidence.device, size_text(evidence.total.low));
+            text += fmt::format("  cuda:{} {}", evidence.device,
+                                evidence.total.known() ? size_text(evidence.total.low) : "of unknown size");
         }
         text += fmt::format("  events {} of {} kept, {} lost", grouped(window.facts.accepted_count),
                             grouped(header.head_ticket),
@@ -84,6 +85,8 @@ class Report {
         }
         if (header.config.known) torch += fmt::format(", {}", allocator_name(header.config));
         joined(text, torch, "");
+        for (const std::string_view sentence : source_sentences(header))
+            line(sentence);
         line();
     }
 
@@ -145,6 +148,10 @@ class Report {
     void card(const CardView& view) {
         std::vector<std::string> block = card_lines(capture_, names_, style_, view);
         std::ranges::copy(beside_lines(view.now), std::back_inserter(block));
+        for (const Requests& requests : analysis_.requests) {
+            if (requests.device != view.now.device) continue;
+            if (std::string text = requested_line(requests); !text.empty()) block.push_back(std::move(text));
+        }
         std::ranges::copy(blind_lines(capture_, analysis_.replay, names_), std::back_inserter(block));
         for (const std::string& text : block)
             line(text);

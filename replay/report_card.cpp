@@ -77,9 +77,11 @@ class CardRows {
         add_torch();
         add_libraries();
         const bool known = now_.others_bytes.has_value();
-        add(known ? "context, modules" : "context, neighbours",
-            known ? "residual" : "residual: nobody told of others", *now_.unattributed_bytes,
-            peak_.unattributed_bytes.value_or(0));
+        if (now_.unattributed_bytes) {
+            add(known ? "context, modules" : "context, neighbours",
+                known ? "residual" : "residual: nobody told of others", *now_.unattributed_bytes,
+                peak_.unattributed_bytes.value_or(0));
+        }
         std::string count;
         if (view_.other_process_count)
             count = fmt::format("{} process{}", *view_.other_process_count,
@@ -157,11 +159,17 @@ std::string library_label(const Capture& capture, const Names& names, uint16_t l
 
 std::vector<std::string> card_lines(const Capture& capture, const Names& names, const ReportStyle& style,
                                     const CardView& view) {
-    if (!view.now.total_bytes) return {};
+    if (!view.now.free_bytes) return {};
     const std::vector<Row> rows = CardRows(capture, names, view, letters(style.utf8)).run();
     const std::vector<int64_t> now = rounded(rows, &Row::now_bytes);
     const std::vector<int64_t> peak = rounded(rows, &Row::peak_bytes);
     const bool two = view.peak.total_bytes && peak != now;
+    // Where nobody told the card's size, what is not a row here is not known.
+    Wide whole_bytes = view.now.total_bytes.value_or(0);
+    if (!view.now.total_bytes) {
+        for (const Row& row : rows)
+            whole_bytes += std::max(Wide{0}, row.now_bytes);
+    }
     std::vector<std::string> lines;
     if (two) {
         const std::string_view asked = when_asked(view.peak.source);
@@ -175,12 +183,55 @@ std::vector<std::string> card_lines(const Capture& capture, const Names& names, 
         const Row& row = rows[index];
         if (now[index] == 0 && (!two || peak[index] == 0) && !row.always) continue;
         const auto length = static_cast<uint64_t>(std::clamp(row.now_bytes, Wide{0}, Wide{UINT64_MAX}));
-        const std::string drawn = bar(length, *view.now.total_bytes, columns, style.utf8);
+        const auto whole = static_cast<uint64_t>(std::min(whole_bytes, Wide{UINT64_MAX}));
+        const std::string drawn = bar(length, whole, columns, style.utf8);
         const std::string beside = two ? fmt::format("{:>8}  ", hundredths_text(peak[index])) : "";
         lines.push_back(fmt::format("  {:<{}} {:>8} GiB  {}{:<{}}  {}", row.label, kLabelColumns,
                                     hundredths_text(now[index]), beside, drawn, columns, row.note));
     }
+    if (!view.now.total_bytes)
+        lines.push_back(fmt::format("  {:<{}} {:>12}  the card's size is unknown", "everything else",
+                                    kLabelColumns, "unknown"));
     return lines;
+}
+
+std::vector<std::string_view> source_sentences(const HeaderFacts& header) {
+    std::vector<std::string_view> sentences;
+    switch (header.origin) {
+        case Origin::recorder:
+            break;
+        case Origin::torch_snapshot:
+            sentences.emplace_back(
+                "from a memory snapshot of PyTorch's: what other libraries and processes hold is not in it");
+            break;
+        case Origin::profiler_trace:
+            sentences.emplace_back(
+                "from a trace of PyTorch's profiler: what other libraries and processes hold is not in it");
+            break;
+        case Origin::unknown:
+            sentences.emplace_back("not from memsnap's recorder, but from a program that is not known here");
+            break;
+    }
+    if (header.total_stated)
+        sentences.emplace_back("the card's size was stated by whoever asked, and observed by nobody");
+    return sentences;
+}
+
+std::string requested_line(const Requests& requests) {
+    if (!requests.requested_bytes || requests.granted_bytes == 0) return {};
+    if (*requests.requested_bytes > Wide{requests.granted_bytes}) {
+        return fmt::format("  {:<{}} {:>12}  more than the live blocks that are known hold", "requested",
+                           kLabelColumns, wide_size_text(*requests.requested_bytes));
+    }
+    const Wide share_permyriad = *requests.requested_bytes * 10000 / requests.granted_bytes;
+    std::string note = fmt::format("{}.{:02}% of live blocks", to_decimal(share_permyriad / 100),
+                                   static_cast<int>(share_permyriad % 100));
+    if (requests.told_granted_bytes == requests.granted_bytes) {
+        note += fmt::format("; rounding {}, kept {}", wide_size_text(requests.told_rounding_bytes),
+                            wide_size_text(requests.told_kept_bytes()));
+    }
+    return fmt::format("  {:<{}} {:>12}  {}", "requested", kLabelColumns,
+                       wide_size_text(*requests.requested_bytes), note);
 }
 
 std::vector<std::string> beside_lines(const Balance& balance) {

@@ -6,12 +6,14 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "balance.h"
 #include "capture.h"
 #include "reader_names.h"
 #include "report.h"
+#include "requests.h"
 #include "shown_text.h"
 
 namespace memsnap {
@@ -27,7 +29,7 @@ struct CardView {
 // By its file name, else by its number.
 std::string library_label(const Capture& capture, const Names& names, uint16_t library, Letters letters);
 
-// Nothing where the device was never asked: the parts of an unknown card add up to nothing.
+// Nothing where nobody told what is free; where the card's size alone is unknown, the last row says so.
 std::vector<std::string> card_lines(const Capture& capture, const Names& names, const ReportStyle& style,
                                     const CardView& view);
 
@@ -35,5 +37,11 @@ std::vector<std::string> card_lines(const Capture& capture, const Names& names, 
 std::vector<std::string> beside_lines(const Balance& balance);
 std::vector<std::string> blind_lines(const Capture& capture, const ReplayOutcome& outcome,
                                      const Names& names);
+
+// Who told the events, where it was not the recorder, and what a person stated.
+std::vector<std::string_view> source_sentences(const HeaderFacts& header);
+
+// What was requested of all live blocks; empty where that is not known.
+std::string requested_line(const Requests& requests);
 
 }  // namespace memsnap

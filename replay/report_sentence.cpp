@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "policy.h"
+
 namespace memsnap {
 namespace {
 
@@ -144,12 +146,52 @@ std::string_view answer_sentence(const Verdict& verdict) {
     return "PyTorch's cache held what the library needed and could not give it back";
 }
 
-std::string_view open_sentence(const Verdict& verdict) {
+std::string_view open_sentence(const Evidence& evidence, const Verdict& verdict) {
     const Qualifiers& q = verdict.qualifiers;
     if (q.has(Qualifier::corrupt_size)) return "undecided: the request's size is corrupt";
     if (q.has(Qualifier::inconsistent_numbers)) return "undecided: the numbers contradict each other";
     if (q.has(Qualifier::fit_unexplained)) return "undecided: a hole that may fit was not used";
+    if (!evidence.total.known()) return "undecided: the card's size is unknown";
     return "undecided: the evidence does not suffice";
+}
+
+// Of a card whose size nobody told the numbers are those of the smallest that it can be.
+bool card_is_open(const Incident& incident) {
+    return incident.verdict.numbers && !incident.evidence.total.known();
+}
+
+// Threshold and deficit of the largest card that it can be.
+Wide highest_threshold(const Incident& incident) {
+    const Wide least = Wide{incident.evidence.reserved.low} + incident.evidence.device_free.low;
+    return std::max(least, Wide{policy::kLargestCard_bytes}) * Wide{policy::kThreshold_permille} / 1000;
+}
+
+// Rounded as margin_sentence() rounds it.
+int64_t rounded_margin(const Numbers& n) {
+    const Sum sum(
+        {{"available", n.available, false}, {"need", n.need - n.request, true}, {"asked", n.request, true}});
+    return sum.small ? hundredths(n.margin) : sum.rounded;
+}
+
+std::string open_card_sentence(const Incident& incident, Hypothesis one, const ReportSymbols& symbols) {
+    const Numbers& n = *incident.verdict.numbers;
+    const Wide most = highest_threshold(incident);
+    const auto text = [&](Wide bytes) { return signed_text(hundredths(bytes), symbols); };
+    switch (one) {
+        case live_set:
+        case fragmentation:
+            return fmt::format("margin {}, {} between {} and {} GiB", signed_text(rounded_margin(n), symbols),
+                               symbols.tau, text(n.threshold), text(most));
+        case retention:
+            return fmt::format("{} {}, deficit between {} and {} GiB",
+                               n.retained == n.retained_high ? "retained" : "retained at most",
+                               text(n.retained_high), text(n.deficit),
+                               text(std::max(Wide{0}, most - n.margin)));
+        case external:
+            return fmt::format("outside PyTorch unknown, at least {} were lacking",
+                               amount_text(n.deficit, symbols));
+    }
+    return {};
 }
 
 }  // namespace
@@ -177,7 +219,7 @@ std::string cause_sentence(const Incident& incident, const ReportSymbols& symbol
     const Verdict& verdict = incident.verdict;
     if (verdict.answered) return std::string(answer_sentence(verdict));
     const auto primary = verdict.primary();
-    if (!primary) return std::string(open_sentence(verdict));
+    if (!primary) return std::string(open_sentence(incident.evidence, verdict));
     const Numbers& n = *verdict.numbers;
     const auto text = [&](Wide bytes) { return amount_text(bytes, symbols); };
     switch (*primary) {
@@ -201,6 +243,8 @@ std::string cause_sentence(const Incident& incident, const ReportSymbols& symbol
 std::string finding_sentence(const Incident& incident, Hypothesis one, const ReportSymbols& symbols) {
     if (!incident.verdict.numbers) return "the numbers settle nothing";
     const Numbers& n = *incident.verdict.numbers;
+    if (card_is_open(incident) && incident.verdict.of(one).status == Status::undecidable)
+        return open_card_sentence(incident, one, symbols);
     if (one == retention && n.retained != n.retained_high)
         return range_sentence("retained", n.retained, n.retained_high, n, symbols);
     if (one == external && n.removable != n.removable_high)
@@ -228,8 +272,9 @@ std::string deficit_sentence(const Incident& incident, const ReportSymbols& symb
     if (!incident.verdict.numbers) return {};
     const Numbers& n = *incident.verdict.numbers;
     if (n.margin >= n.threshold) return {};
-    return fmt::format("deficit {} = {} {} margin: what a relief would have had to bring",
-                       amount_text(n.deficit, symbols), symbols.tau, symbols.minus);
+    return fmt::format("deficit {}{} = {} {} margin: what a relief would have had to bring",
+                       card_is_open(incident) ? "at least " : "", amount_text(n.deficit, symbols),
+                       symbols.tau, symbols.minus);
 }
 
 std::string margin_sentence(const Incident& incident, const ReportSymbols& symbols) {
@@ -243,12 +288,13 @@ std::string margin_sentence(const Incident& incident, const ReportSymbols& symbo
         if (term.subtracted) text += fmt::format(" {}", symbols.minus);
         text += fmt::format(" {} {}", hundredths_text(hundredths(term.value, sum.unit_bytes)), term.name);
     }
-    text += fmt::format("; {} {}", symbols.tau,
+    const bool open = card_is_open(incident);
+    text += fmt::format("; {} {}{}", symbols.tau, open ? "at least " : "",
                         sum.small ? amount_text(n.threshold, symbols)
                                   : signed_text(hundredths(n.threshold), symbols) + " GiB");
-    constexpr std::string_view kShare = " (1.5% of the card)";
+    const std::string_view share = open ? " (1.5% of a card of unknown size)" : " (1.5% of the card)";
     constexpr size_t kIndent = 2;
-    return kIndent + columns_of(text) + kShare.size() <= kReportColumns ? text.append(kShare) : text;
+    return kIndent + columns_of(text) + share.size() <= kReportColumns ? text.append(share) : text;
 }
 
 }  // namespace memsnap

@@ -20,7 +20,8 @@ using enum Hypothesis;
 struct Bounded {
     Measure request;
     Measure segment_request;
-    Measure total;
+    Wide total_low = 0, total_high = 0;
+    bool total_known = false;
     Measure device_free;
     Measure reserved;
     Measure allocated;
@@ -32,6 +33,17 @@ struct Bounded {
 
 uint64_t minus(uint64_t value, uint64_t less) {
     return value > less ? value - less : 0;
+}
+
+// Of a card whose size nobody told it is known what it holds at least, and what no card exceeds.
+void bound_total(const Evidence& evidence, Bounded& bounded) {
+    bounded.total_low = evidence.total.low;
+    bounded.total_high = evidence.total.high;
+    bounded.total_known = evidence.total.known();
+    if (bounded.total_known) return;
+    bounded.total_low = Wide{evidence.reserved.low} + evidence.device_free.low;
+    bounded.total_high =
+        std::max(Wide{evidence.reserved.high} + evidence.device_free.high, Wide{policy::kLargestCard_bytes});
 }
 
 // Device-free that nobody observed: below what was refused, else whatever the card had beside the cache.
@@ -58,13 +70,14 @@ void imply_cap(const Evidence& evidence, Bounded& bounded) {
 std::optional<Bounded> bound(const Evidence& evidence) {
     const bool foreign = evidence.allocator == FailedAllocator::foreign;
     const Measure& asked = foreign ? evidence.segment_request : evidence.request;
+    const bool card_known = evidence.total.known() || evidence.device_free.known();
     const bool enough =
-        asked.known() && evidence.total.known() && evidence.reserved.known() && evidence.allocated.known();
+        asked.known() && card_known && evidence.reserved.known() && evidence.allocated.known();
     if (!enough) return std::nullopt;
     Bounded bounded;
     bounded.request = asked;
     bounded.segment_request = evidence.segment_request.known() ? evidence.segment_request : asked;
-    bounded.total = evidence.total;
+    bound_total(evidence, bounded);
     bounded.reserved = evidence.reserved;
     bounded.allocated = evidence.allocated;
     bounded.device_free = bounded_free(evidence);
@@ -78,34 +91,58 @@ std::optional<Bounded> bound(const Evidence& evidence) {
     return bounded;
 }
 
+// Of a card whose size nobody told, besides the smallest: the largest, and where statuses turn in between, at
+// the first threshold above the margin and at the last card before removable bytes grow with it.
+std::vector<Wide> larger_totals(const Point& point, const Evidence& evidence, const Bounded& bounded) {
+    std::vector<Wide> totals;
+    const auto add_between = [&](Wide total) {
+        if (total > bounded.total_low && total < bounded.total_high) totals.push_back(total);
+    };
+    Wide available = point.device_free + point.reserved;
+    if (point.cap) available = std::min(available, *point.cap);
+    const Wide margin = available - point.request - point.allocated - point.deferred;
+    constexpr Wide kPermille = policy::kThreshold_permille;
+    if (margin >= 0) add_between((1000 * (margin + 1) + kPermille - 1) / kPermille);
+    const Outside& outside = evidence.outside;
+    const Wide named = outside.others.known() ? Wide{outside.others.low} + outside.named_bytes : Wide{0};
+    add_between(point.reserved + point.device_free + named + policy::kUnnamedOutsideAllowance_bytes);
+    if (bounded.total_high > bounded.total_low) totals.push_back(bounded.total_high);
+    return totals;
+}
+
 // One point for each combination of ends; the first has every low end.
-std::vector<Point> ends(const Bounded& bounded) {
+std::vector<Point> ends(const Bounded& bounded, const Evidence& evidence) {
     struct Field {
         const Measure* measure;
         Wide Point::*member;
     };
     const Field fields[] = {
-        {&bounded.request, &Point::request},   {&bounded.segment_request, &Point::segment_request},
-        {&bounded.total, &Point::total},       {&bounded.device_free, &Point::device_free},
-        {&bounded.reserved, &Point::reserved}, {&bounded.allocated, &Point::allocated},
-        {&bounded.deferred, &Point::deferred}, {&bounded.releasable, &Point::releasable}};
+        {&bounded.request, &Point::request},         {&bounded.segment_request, &Point::segment_request},
+        {&bounded.device_free, &Point::device_free}, {&bounded.reserved, &Point::reserved},
+        {&bounded.allocated, &Point::allocated},     {&bounded.deferred, &Point::deferred},
+        {&bounded.releasable, &Point::releasable}};
     std::vector<Point> points(1);
-    for (const Field& field : fields) {
+    points.front().total = bounded.total_low;
+    const auto spread = [&](auto member, Wide low, Wide high) {
         const size_t count = points.size();
         for (size_t index = 0; index < count; ++index) {
-            points[index].*field.member = field.measure->low;
-            if (field.measure->low == field.measure->high) continue;
+            points[index].*member = low;
+            if (low == high) continue;
             points.push_back(points[index]);
-            points.back().*field.member = field.measure->high;
+            points.back().*member = high;
         }
-    }
-    if (!bounded.cap.known()) return points;
+    };
+    if (bounded.total_known) spread(&Point::total, bounded.total_low, bounded.total_high);
+    for (const Field& field : fields)
+        spread(field.member, field.measure->low, field.measure->high);
+    if (bounded.cap.known()) spread(&Point::cap, bounded.cap.low, bounded.cap.high);
+    if (bounded.total_known) return points;
     const size_t count = points.size();
     for (size_t index = 0; index < count; ++index) {
-        points[index].cap = bounded.cap.low;
-        if (bounded.cap.exact()) continue;
-        points.push_back(points[index]);
-        points.back().cap = bounded.cap.high;
+        for (const Wide total : larger_totals(points[index], evidence, bounded)) {
+            points.push_back(points[index]);
+            points.back().total = total;
+        }
     }
     return points;
 }
@@ -254,7 +291,7 @@ Verdict decide(const Evidence& evidence) {
     const bool foreign = evidence.allocator == FailedAllocator::foreign;
     const Measure& asked = foreign ? evidence.segment_request : evidence.request;
     if (bounded) {
-        verdict = decide_all(ends(*bounded), evidence);
+        verdict = decide_all(ends(*bounded, evidence), evidence);
     } else if (asked.known() && asked.low >= policy::kCorruptRequest_bytes) {
         verdict.qualifiers.add(Qualifier::corrupt_size);
     }
