@@ -81,8 +81,12 @@ std::optional<Advice> advice_for_answers(const Words& answers) {
 std::optional<std::string_view> probe_for(Hypothesis hypothesis, const Question& question,
                                           const Decision& decision) {
     if (decision.opinions[hypothesis].standing != Standing::kUndecidable) return std::nullopt;
+    if (!question.total_bytes && question.from_snapshot)
+        return "the card's size is unknown: give it with --card";
     if (!question.total_bytes)
         return "the card's size was never observed: let the program ask cudaMemGetInfo, or sample the device";
+    if (question.total_stated && decision.qualifiers.contains("inconsistent_numbers"))
+        return "the numbers and the stated size of the card contradict each other: give another with --card";
     if (!decision.numbers)
         return "the numbers at the failure contradict each other or are missing: record the job from its "
                "start";

@@ -67,6 +67,7 @@ void attribute_by_failure(const Inputs& in, Balance& balance) {
     balance.total_bytes = in.total_bytes;
     balance.free_bytes = in.device_free_bytes;
     balance.others_bytes = in.others_bytes;
+    if (!in.total_bytes) return;
     balance.unattributed_bytes = *in.total_bytes - balance.held_bytes() - balance.own_bytes() -
                                  in.others_bytes.value_or(0) - *in.device_free_bytes;
 }

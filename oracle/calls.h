@@ -80,6 +80,8 @@ inline constexpr u8 kCallMemCreate = 108;
 inline constexpr u8 kCallMemMap = 109;
 inline constexpr u8 kCallMemImport = 111;
 inline constexpr u16 kOutOfMemory = 2;
+inline constexpr u16 kPoolUnknown = 65535;    ///< of a tap's record
+inline constexpr u64 kUntold = ~u64{0};       ///< a number that a `tap_oom` does not know
 inline constexpr u16 kOfThisJob = 1;          ///< code of a neighbour
 inline constexpr u16 kStepCollectionOff = 1;  ///< bit of a step's code
 

@@ -76,6 +76,12 @@ Json stacks_of(const Header& header) {
                         {"depth_count", u32{header.stacks[3]}}};
 }
 
+// Unlike the other numbers, one that the list does not have is not guessed: it decides what can be known.
+std::string_view origin_word(u32 origin) {
+    constexpr std::array<std::string_view, 3> kOriginWords{"recorder", "torch_snapshot", "profiler_trace"};
+    return origin < kOriginWords.size() ? kOriginWords[origin] : "unknown";
+}
+
 std::string arm_word(u32 state) {
     return state == 0 ? "recording" : state == 1 ? "cold" : "standby";
 }
@@ -90,6 +96,8 @@ Json capture_of(const Case& c) {
         tolerated.emplace(rule, count);
     std::string seen = !c.incident ? "none" : c.incident->in_keyframe ? "keyframe" : "window";
     return Json::Object{
+        {"origin", origin_word(header.origin)},
+        {"total_stated", header.total_stated()},
         {"ring_capacity_records", header.areas[kRing].entry_count},
         {"first_ticket", file.begin},
         {"end_ticket", file.end},

@@ -60,6 +60,7 @@ void add_peak_sites(const Case& c, Dictionary& dictionary, Json::Object& evidenc
 void add_recent(const Incident& incident, Dictionary& dictionary, Json::Object& evidence);
 void add_site_growth(const Incident& incident, Dictionary& dictionary, Json::Object& evidence);
 void add_collections(const Incident& incident, Dictionary& dictionary, Json::Object& evidence);
+void add_requests(const Case& c, Json::Object& evidence);
 void add_dimension_effects(const Incident& incident, Dictionary& dictionary, Json::Object& evidence);
 void add_holders(const Case& c, Dictionary& dictionary, Json::Object& evidence);
 Json shapes_of(const Case& c, const std::optional<int>& only);

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A receipt against its ring. Rule: every member of either side counts; an unknown or missing one is a
-// difference, and the receipt's digests must be those of its own text. `names` is for people, and nothing
-// that a ring could contradict.
+// difference, and the receipt's digests must be those of its own text. `names` and
+// `references` tell nothing that a ring could contradict.
 #include <rapidjson/document.h>
 
 #include "examine.h"
+#include "references.h"
 
 namespace oracle {
 namespace {
@@ -114,8 +115,10 @@ Expected<std::optional<Difference>> compare(std::string_view text, Bytes ring, c
     expected["removed_fields"] = removed_fields();
     // The members first, the digests last: a digest only says that something differs.
     expected.erase("digest");
-    if (auto difference = first_difference("", expected, without(*receipt, {"digest", "names"})))
+    if (auto difference =
+            first_difference("", expected, without(*receipt, {"digest", "names", "references"})))
         return difference;
+    if (auto wrong = wrong_reference((*receipt)["references"])) return wrong;
     Json digest =
         Json::Object{{"algorithm", "sha256"},
                      {"evidence", sha256_hex((*receipt)["evidence"].canonical())},

@@ -11,6 +11,24 @@
 namespace oracle {
 namespace {
 
+// Where the card's size is not known: both ends, and between them the sizes at which a status may turn.
+std::vector<Int> totals_tried(const Question& q, const std::optional<Int>& cap) {
+    using namespace thresholds;
+    if (q.total_bytes) return {*q.total_bytes};
+    Int low = q.reserved_bytes + *q.device_free_bytes, high = std::max(low, kLargestCardBytes);
+    Int margin = numbers_of(q, {low, *q.device_free_bytes, cap, false}).margin;
+    Int above_margin = (kPerMille * (margin + 1) + kThresholdPerMille - 1) / kThresholdPerMille;
+    Int unremarkable = low + kOutsideAllowanceBytes;
+    if (q.others_bytes) unremarkable += *q.others_bytes + q.named_bytes;
+    std::vector<Int> turns{unremarkable, high};
+    if (margin >= 0) turns.push_back(above_margin);
+    std::vector<Int> totals{low};
+    for (auto total : turns) {
+        if (total > low && total <= high) totals.push_back(total);
+    }
+    return totals;
+}
+
 // Low ends first.
 std::vector<Ends> combinations(const Question& q) {
     std::vector<Int> frees;
@@ -24,14 +42,14 @@ std::vector<Ends> combinations(const Question& q) {
     }
     bool implied = q.victim == Victim::kPytorch && !q.cap_bytes && q.device_free_bytes &&
                    *q.device_free_bytes >= q.segment_request_bytes && q.device_call != DeviceCall::kFailed;
+    std::vector<std::optional<Int>> caps{q.cap_bytes};
+    if (implied) caps = {q.reserved_bytes, q.reserved_bytes + q.segment_request_bytes - 1};
     std::vector<Ends> all;
     for (auto free : frees) {
-        if (!implied) {
-            all.push_back({free, q.cap_bytes, false});
-            continue;
+        for (const auto& cap : caps) {
+            for (auto total : totals_tried(q, cap))
+                all.push_back({total, free, cap, implied});
         }
-        all.push_back({free, q.reserved_bytes, true});
-        all.push_back({free, q.reserved_bytes + q.segment_request_bytes - 1, true});
     }
     return all;
 }
@@ -88,8 +106,7 @@ void qualify_missing(const Question& q, Decision& decision) {
     if (!q.others_bytes) external.qualifiers.insert("holder_unknown");
     if (2 * q.named_growth_bytes >= relief) external.qualifiers.insert("in_process");
     if (q.holder_shares_job) external.qualifiers.insert("same_job");
-    Int outside = less(less(*q.total_bytes, q.device_free_bytes.value_or(0)), q.reserved_bytes);
-    if (q.earlier_outside_bytes && 2 * (outside - *q.earlier_outside_bytes) >= relief)
+    if (q.earlier_outside_bytes && 2 * (n.outside - *q.earlier_outside_bytes) >= relief)
         external.qualifiers.insert("transient");
 }
 
@@ -99,7 +116,8 @@ Decision decide_all(const Question& question) {
         decision.qualifiers.insert("corrupt_size");
         return decision;
     }
-    if (!question.request_bytes || !question.total_bytes) return decision;
+    bool card_known = question.total_bytes || question.device_free_bytes;
+    if (!question.request_bytes || !card_known) return decision;
     bool first = true;
     std::string contradiction;
     Words answers;

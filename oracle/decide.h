@@ -43,6 +43,8 @@ struct Question {
     Int remappable_bytes = 0;
     bool expandable_segments = false;  ///< in use already
     HoleRelease hole_release = HoleRelease::kUnknown;
+    bool from_snapshot = false;  ///< a memory snapshot told the events
+    bool total_stated = false;   ///< by a person
     std::optional<Int> cap_bytes, others_bytes;
     Int named_bytes = 0, named_growth_bytes = 0, baseline_outside_bytes = 0, baseline_unattributed_bytes = 0;
     std::optional<Int> earlier_outside_bytes;
@@ -58,6 +60,7 @@ struct Question {
 
 /// One combination of interval ends.
 struct Ends {
+    Int total_bytes = 0;
     Int device_free_bytes = 0;
     std::optional<Int> cap_bytes;
     bool cap_implied = false;
@@ -66,6 +69,7 @@ struct Ends {
 struct Numbers {
     Int available = 0, need = 0, margin = 0, threshold = 0, deficit = 0, floor = 0;
     Int retained = 0, retained_upper = 0, removable = 0, removable_upper = 0;
+    Int outside = 0;
 };
 
 struct Opinion {

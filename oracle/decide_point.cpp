@@ -26,7 +26,7 @@ class Combination {
         if (contradicts()) return out_;
         if (ends_.cap_implied && q_.device_call == DeviceCall::kUnknown)
             out_.qualifiers.insert("cap_or_driver_refused");
-        bool too_large = request() > *q_.total_bytes;
+        bool too_large = request() > ends_.total_bytes;
         if (!too_large && answered()) {
             for (auto& opinion : out_.opinions)
                 opinion.standing = Standing::kRejected;
@@ -57,7 +57,7 @@ class Combination {
     Opinion& at(Hypothesis hypothesis) { return out_.opinions[hypothesis]; }
 
     bool contradicts() {
-        Int free = ends_.device_free_bytes, total = *q_.total_bytes, slop = q_.uncertainty_bytes;
+        Int free = ends_.device_free_bytes, total = ends_.total_bytes, slop = q_.uncertainty_bytes;
         if (request() >= kCorruptRequestBytes) {
             out_.contradiction = "corrupt_size";
         } else if (q_.active_bytes > q_.reserved_bytes + slop || q_.reserved_bytes > total + slop ||
@@ -190,8 +190,9 @@ class Combination {
 
 Numbers numbers_of(const Question& question, const Ends& ends) {
     Numbers n;
-    Int total = *question.total_bytes, free = ends.device_free_bytes;
-    n.threshold = total * kThresholdPerMille / kPerMille;
+    Int free = ends.device_free_bytes;
+    n.threshold = ends.total_bytes * kThresholdPerMille / kPerMille;
+    n.outside = less(less(ends.total_bytes, free), question.reserved_bytes);
     n.available = free + (question.foreign() ? question.releasable_bytes : question.reserved_bytes);
     bool binds = cap_binds(question, ends);
     if (binds) n.available = *ends.cap_bytes;
@@ -205,15 +206,14 @@ Numbers numbers_of(const Question& question, const Ends& ends) {
     n.retained = certain ? question.retained_bytes : 0;
     n.retained_upper = question.retained_bytes;
     if (binds) return n;
-    Int outside = less(less(total, free), question.reserved_bytes);
     if (question.others_bytes) {
-        Int unexplained = less(less(outside, *question.others_bytes), question.named_bytes);
+        Int unexplained = less(less(n.outside, *question.others_bytes), question.named_bytes);
         Int grown = less(unexplained, std::max(question.baseline_unattributed_bytes, kOutsideAllowanceBytes));
         n.removable = n.removable_upper =
-            std::min(outside, *question.others_bytes + question.named_growth_bytes + grown);
+            std::min(n.outside, *question.others_bytes + question.named_growth_bytes + grown);
     } else {
-        n.removable = less(outside, std::max(question.baseline_outside_bytes, kOutsideAllowanceBytes));
-        n.removable_upper = outside;
+        n.removable = less(n.outside, std::max(question.baseline_outside_bytes, kOutsideAllowanceBytes));
+        n.removable_upper = n.outside;
     }
     return n;
 }

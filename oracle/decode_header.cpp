@@ -86,6 +86,8 @@ Expected<Header> decode_header(Bytes bytes) {
     header.roundup_power2_divisions = integer32(bytes, 344);
     header.unknown_option_count = integer32(bytes, 348);
     header.python_version = integer32(bytes, 352);
+    header.origin = integer32(bytes, 356);
+    header.stated = integer32(bytes, 360);
     header.head = integer64(bytes, 512);
     for (std::size_t i = 0; i < kCounterCount; ++i)
         header.counters[i] = integer64(bytes, 576 + 8 * i);

@@ -162,11 +162,9 @@ void add_ledgers(const Incident& incident, Json::Object& evidence) {
     if (numbers) {
         active = in.active_bytes();
         slack = in.slack_bytes();
-        threshold = numbers->threshold;
-        if (in.device_free_bytes) {
-            outside = less(less(*in.total_bytes, *in.device_free_bytes), in.reserved_bytes);
-            margin = numbers->margin;
-        }
+        if (in.total_bytes) threshold = numbers->threshold;
+        if (in.device_free_bytes) margin = numbers->margin;
+        if (in.total_bytes && in.device_free_bytes) outside = numbers->outside;
     }
     struct Field {
         const char* name;
@@ -237,6 +235,7 @@ Json evidence_of(const Case& c, Dictionary& dictionary) {
          {"failure", "ledgers", "outside", "growth", "extents", "sites", "categories", "libraries", "peak",
           "lifetimes", "reconciliation", "recent", "site_growth", "collections", "dimension_effects"})
         evidence.emplace(name, Json());
+    add_requests(c, evidence);
     if (!c.incident) {
         evidence["shapes"] = shapes_of(c, c.only_device);
         add_peak_sites(c, dictionary, evidence);

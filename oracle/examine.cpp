@@ -61,7 +61,10 @@ Incident look_at(const Case& c, std::size_t index) {
     incident.inputs = gather(incident.scene, incident.failed);
     incident.growth = growth_at(incident.scene, c.failures, incident.failed, incident.inputs.direct_bytes);
     incident.question = question_of(incident.inputs, incident.growth);
-    incident.question.expandable_segments = c.file.header.expandable_segments();
+    const auto& header = c.file.header;
+    incident.question.expandable_segments = header.expandable_segments();
+    incident.question.from_snapshot = header.from_snapshot();
+    incident.question.total_stated = header.total_stated();
     incident.decision = decide(incident.question);
     return incident;
 }

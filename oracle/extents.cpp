@@ -11,7 +11,7 @@
 namespace oracle {
 namespace {
 
-bool is_tap_seen(const Event& event) {
+bool shows_tap(const Event& event) {
     return event.kind == kTapAlloc || event.kind == kTapFreeRequested || event.kind == kTapFreeCompleted ||
            (event.kind >= kTapSegmentAlloc && event.kind <= kTapSegmentUnmap);
 }
@@ -53,21 +53,29 @@ std::vector<Segment> segments_at(const Regions& regions, int device, u64 ticket)
         for (const auto& told : region->told) {
             if (told.ticket > ticket || told.ticket < last_told) continue;
             last_told = told.ticket;
-            segment.stream_and_pool = {told.stream, told.pool};
+            segment.place = Place{told.stream, told.pool};
         }
         segment.size_class = class_of(segment, large);
     }
     return segments;
 }
 
+// What the tap tells of frees at one address, each list by ticket.
+struct TapFrees {
+    std::vector<const Event*> all;
+    std::vector<u64> completed;
+};
+
 // A block is deferred from its free on when its free was requested and not completed before.
 std::vector<const Life*> deferred_at(const Recording& recording, const std::vector<Life>& lives, int device,
                                      u64 ticket) {
-    std::unordered_map<u64, std::vector<const Event*>> by_address;
+    std::unordered_map<u64, TapFrees> by_address;
     for (const auto& event : recording.events) {
         if (event.ticket > ticket) break;
-        if (event.kind == kTapFreeRequested || event.kind == kTapFreeCompleted)
-            by_address[event.address].push_back(&event);
+        if (event.kind != kTapFreeRequested && event.kind != kTapFreeCompleted) continue;
+        auto& frees = by_address[event.address];
+        frees.all.push_back(&event);
+        if (event.kind == kTapFreeCompleted) frees.completed.push_back(event.ticket);
     }
     std::vector<const Life*> deferred;
     if (by_address.empty()) return deferred;
@@ -75,16 +83,13 @@ std::vector<const Life*> deferred_at(const Recording& recording, const std::vect
         if (life.object != kBlock || life.device != device || life.death > ticket) continue;
         auto found = by_address.find(life.address);
         if (found == by_address.end()) continue;
-        bool requested = false;
-        for (const auto* event : found->second) {
-            if (event->ticket < life.from) continue;
-            if (event->kind == kTapFreeCompleted) {
-                requested = false;
-            } else if (event->ticket < life.death) {
-                requested = true;
-            }
-        }
-        if (requested) deferred.push_back(&life);
+        const auto& frees = found->second;
+        auto after = std::lower_bound(frees.all.begin(), frees.all.end(), life.death,
+                                      [](const Event* event, u64 wanted) { return event->ticket < wanted; });
+        bool requested = after != frees.all.begin() && (*std::prev(after))->ticket >= life.from &&
+                         (*std::prev(after))->kind == kTapFreeRequested;
+        bool completed = !frees.completed.empty() && frees.completed.back() >= life.death;
+        if (requested && !completed) deferred.push_back(&life);
     }
     return deferred;
 }
@@ -94,12 +99,15 @@ Compatibility compatibility_of(const Segment& segment, const Wanted& wanted) {
         wanted.request_bytes <= thresholds::kSmallRequestBytes ? SizeClass::kSmall : SizeClass::kLarge;
     bool class_known = segment.size_class != SizeClass::kUnknown;
     if (class_known && segment.size_class != wanted_class) return Compatibility::kIncompatible;
-    bool both_known = segment.stream_and_pool.has_value() && wanted.stream_and_pool.has_value();
-    if (both_known && *segment.stream_and_pool != *wanted.stream_and_pool)
+    const auto &here = segment.place, &there = wanted.place;
+    bool streams_known = here && there;
+    bool pools_known = streams_known && here->pool_is_known() && there->pool_is_known();
+    if ((streams_known && here->stream != there->stream) || (pools_known && here->pool != there->pool))
         return Compatibility::kIncompatible;
-    if (wanted.private_pool_rule && !segment.expandable && segment.wholly_free && !segment.stream_and_pool)
+    bool pool_is_told = here && here->pool_is_known();
+    if (wanted.private_pool_rule && !segment.expandable && segment.wholly_free && !pool_is_told)
         return Compatibility::kIncompatible;
-    return class_known && both_known ? Compatibility::kCompatible : Compatibility::kUnknown;
+    return class_known && pools_known ? Compatibility::kCompatible : Compatibility::kUnknown;
 }
 
 struct Covered {
@@ -134,8 +142,7 @@ DeviceState state_at(const Recording& recording, const std::vector<Life>& lives,
                      int device, u64 ticket, const Wanted& wanted) {
     DeviceState state;
     state.segments = segments_at(regions, device, ticket);
-    for (const auto& event : recording.events)
-        state.tap_seen = state.tap_seen || (event.ticket <= ticket && is_tap_seen(event));
+    state.tap_seen = tap_seen_by(recording, ticket);
     if (state.tap_seen) state.deferred = deferred_at(recording, lives, device, ticket);
     state.blocks = blocks_at(lives, device, ticket);
 
@@ -165,6 +172,11 @@ DeviceState state_at(const Recording& recording, const std::vector<Life>& lives,
             extent.compatibility = compatibility_of(state.segments[extent.segment], wanted);
     }
     return state;
+}
+
+bool tap_seen_by(const Recording& recording, u64 ticket) {
+    return std::any_of(recording.events.begin(), recording.events.end(),
+                       [&](const Event& event) { return event.ticket <= ticket && shows_tap(event); });
 }
 
 Int whole_granules(const Segment& segment, const Extent& extent) {

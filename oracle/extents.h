@@ -25,13 +25,21 @@ enum class Compatibility : u8 {
     kUnknown
 };
 
+/// Which of the allocator's caches memory belongs to.
+struct Place {
+    u64 stream = 0;
+    u16 pool = 0;
+
+    bool pool_is_known() const { return pool != kPoolUnknown; }
+};
+
 struct Segment {
     u64 begin = 0;
     u64 end = 0;
     bool expandable = false;
     u64 granule = 0;
     SizeClass size_class = SizeClass::kUnknown;
-    std::optional<std::pair<u64, u16>> stream_and_pool;
+    std::optional<Place> place;
     bool wholly_free = true;
 };
 
@@ -50,7 +58,7 @@ struct Extent {
 struct Wanted {
     Int request_bytes = 0;
     bool private_pool_rule = false;
-    std::optional<std::pair<u64, u16>> stream_and_pool;
+    std::optional<Place> place;
 };
 
 struct DeviceState {
@@ -64,6 +72,8 @@ struct DeviceState {
 
 DeviceState state_at(const Recording& recording, const std::vector<Life>& lives, const Regions& regions,
                      int device, u64 ticket, const Wanted& wanted);
+/// Whether the torch tap told anything by the ticket.
+bool tap_seen_by(const Recording& recording, u64 ticket);
 /// Whole granules, counted from the segment's begin, inside an extent of an expandable segment.
 Int whole_granules(const Segment& segment, const Extent& extent);
 /// Sums of free extents.

@@ -93,6 +93,8 @@ struct Header {
     u32 roundup_power2_divisions = 0;
     u32 unknown_option_count = 0;
     u32 python_version = 0;
+    u32 origin = 0;
+    u32 stated = 0;
     u64 head = 0;
     std::array<u64, kCounterCount> counters{};
     u64 incomplete_from = 0;
@@ -108,6 +110,9 @@ struct Header {
     bool caching_disabled() const { return (allocator_flags & 8U) != 0; }
     bool expandable_segments() const { return (allocator_flags & 2U) != 0; }
     bool async_backend() const { return (allocator_flags & 4U) != 0; }
+    bool from_recorder() const { return origin == 0; }
+    bool from_snapshot() const { return origin == 1; }
+    bool total_stated() const { return (stated & 1U) != 0; }
     bool ended_well() const { return exit_mark != 0 && exit_status == 0; }
 };
 

@@ -11,20 +11,12 @@ namespace {
 
 using namespace thresholds;
 
-Wanted wanted_by(const Recording& recording, const Failed& failed) {
+Wanted wanted_by(const Failed& failed, const Operation& operation) {
     const auto& failure = failed.event;
     Wanted wanted;
     wanted.request_bytes = failure.size;
     wanted.private_pool_rule = failed.victim == Victim::kPytorch && !failure.has(kCapturing);
-    for (const auto& event : recording.events) {
-        u64 apart =
-            event.ticket > failure.ticket ? event.ticket - failure.ticket : failure.ticket - event.ticket;
-        if (event.kind != kTapOom || event.thread != failure.thread || event.device != failure.device ||
-            apart > kTapReachTickets)
-            continue;
-        wanted.stream_and_pool = {event.extra, event.extra16};
-        break;
-    }
+    if (const auto& tap = operation.tap_oom) wanted.place = Place{tap->extra, tap->extra16};
     return wanted;
 }
 
@@ -32,8 +24,7 @@ Int rounded_up(Int value, Int unit) {
     return unit == 0 ? value : (value + unit - 1) / unit * unit;
 }
 
-void gather_request(const Failed& failed, const Operation& operation, const Regions& regions,
-                    Inputs& inputs) {
+void gather_request(const Scene& scene, const Failed& failed, const Operation& operation, Inputs& inputs) {
     inputs.request_bytes = failed.event.size;
     if (failed.victim != Victim::kPytorch) {
         inputs.segment_request_bytes = failed.event.size;
@@ -60,11 +51,14 @@ void gather_request(const Failed& failed, const Operation& operation, const Regi
                                                 rounded_up(less(request, tail), operation.record->address));
         return;
     }
-    bool hooked = std::any_of(regions.all.begin(), regions.all.end(), [&](const Region& region) {
+    const auto& regions = scene.regions.all;
+    bool hooked = std::any_of(regions.begin(), regions.end(), [&](const Region& region) {
         return region.device == inputs.device && region.from <= inputs.ticket &&
                region.segment_since <= inputs.ticket;
     });
-    if (operation.record && hooked) inputs.device_call = DeviceCall::kNoneMade;
+    // Only the recorder sees every call: elsewhere a call that nobody told of may still have been made.
+    if (operation.record && hooked && scene.recording.file->header.from_recorder())
+        inputs.device_call = DeviceCall::kNoneMade;
     if (request <= kSmallRequestBytes) {
         inputs.segment_request_bytes = kSmallSegmentBytes;
     } else if (request < kLargeRequestBytes) {
@@ -142,6 +136,18 @@ void gather_extents(Inputs& inputs) {
     inputs.fragmented_bytes += less(inputs.slack_bytes(), inputs.free_extent_bytes());
 }
 
+// From when on a hole that fits was there too late: the first refused call, or where nobody tells of calls
+// the last time that the allocator was asked before.
+std::optional<u64> asked_at(const Recording& recording, const Inputs& inputs) {
+    if (recording.file->header.from_recorder()) return inputs.first_refused;
+    u64 asked = recording.begin;
+    for (const auto& event : recording.events) {
+        bool before = event.ticket < inputs.ticket && event.device == inputs.device;
+        if (before && event.kind == kBlockAlloc) asked = event.ticket + 1;
+    }
+    return asked;
+}
+
 void gather_hole_release(const Recording& recording, Inputs& inputs) {
     std::vector<const Extent*> holes;
     for (const auto& extent : inputs.state.extents) {
@@ -149,18 +155,18 @@ void gather_hole_release(const Recording& recording, Inputs& inputs) {
             extent.compatibility == Compatibility::kCompatible && Int{extent.size()} >= *inputs.request_bytes;
         if (fits) holes.push_back(&extent);
     }
-    if (holes.empty() || !inputs.first_refused) return;
+    auto asked = asked_at(recording, inputs);
+    if (holes.empty() || !asked) return;
     for (const auto& event : recording.events) {
-        if (event.kind != kTapFreeCompleted || event.device != inputs.device ||
-            event.ticket <= *inputs.first_refused || event.ticket >= inputs.ticket)
+        if (event.kind != kTapFreeCompleted || event.device != inputs.device || event.ticket < *asked ||
+            event.ticket >= inputs.ticket)
             continue;
         for (const auto* hole : holes) {
             if (Int{event.address} < hole->end && Int{event.address} + event.size > hole->begin)
                 inputs.hole_release = HoleRelease::kOverlaps;
         }
     }
-    if (inputs.hole_release == HoleRelease::kUnknown && inputs.state.tap_seen &&
-        *inputs.first_refused >= recording.begin)
+    if (inputs.hole_release == HoleRelease::kUnknown && inputs.state.tap_seen && *asked >= recording.begin)
         inputs.hole_release = HoleRelease::kSeparate;
 }
 
@@ -171,10 +177,12 @@ Inputs gather(const Scene& scene, const Failed& failed) {
     inputs.victim = failed.victim;
     inputs.ticket = failed.event.ticket;
     inputs.device = failed.event.device;
-    inputs.state = state_at(scene.recording, scene.lives, scene.regions, inputs.device, inputs.ticket,
-                            wanted_by(scene.recording, failed));
     auto operation = operation_of(scene, failed);
-    gather_request(failed, operation, scene.regions, inputs);
+    inputs.state = state_at(scene.recording, scene.lives, scene.regions, inputs.device, inputs.ticket,
+                            wanted_by(failed, operation));
+    gather_request(scene, failed, operation, inputs);
+    bool traced = operation.tap_oom && operation.tap_oom->address != kUntold;
+    if (traced) inputs.requested_bytes = operation.tap_oom->address;
     gather_totals(scene, failed, inputs);
     if (inputs.state.tap_seen) {
         inputs.deferred_bytes = 0;

@@ -34,6 +34,7 @@ struct Inputs {
     Int reserved_bytes = 0, allocated_bytes = 0;
     bool totals_observed = false;
     std::optional<Int> deferred_bytes;
+    std::optional<Int> requested_bytes;  ///< of all live blocks, by the failure's `tap_oom`
     Int direct_bytes = 0;
     Int releasable_bytes = 0, unseen_bytes = 0, uncertainty_bytes = 0;
     Int largest_compatible_bytes = 0, largest_bytes = 0;  ///< L1, L2
@@ -60,6 +61,7 @@ Inputs gather(const Scene& scene, const Failed& failed);
 struct Operation {
     std::optional<Event> record;
     std::optional<Event> observation;  ///< the mem_info T and F come from
+    std::optional<Event> tap_oom;      ///< of an OOM report
     std::optional<u64> first_refused;
     u64 begin = 0;  ///< the earliest of what belongs to it
     bool free_observed = false;

@@ -31,8 +31,7 @@ Life life_of(const Event& event, Class object) {
     life.address = event.address;
     life.size = event.size;
     life.from = life.birth = event.ticket;
-    bool told = event.kind == kInitial || event.kind == kInitialSegment;
-    life.site = told ? 0 : event.link;
+    life.site = event.link;
     life.library = event.library;
     life.device = event.device;
     life.call = event.call;

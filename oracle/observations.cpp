@@ -136,6 +136,8 @@ void gather_outside(const Scene& scene, const Failed& failed, const Operation& o
             failed.victim == Victim::kPytorch)
             inputs.device_free_bytes = sample->link;
     }
+    bool traced = !operation.observation && operation.tap_oom && operation.tap_oom->link != kUntold;
+    if (traced) inputs.device_free_bytes = operation.tap_oom->link;
 
     static const std::optional<Event> nothing;
     const auto* processes = last_before(recording, inputs.device, kProcessSample, inputs.ticket,

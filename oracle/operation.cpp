@@ -45,6 +45,19 @@ std::optional<Event> operation_record(const Recording& recording, const Event& f
     return last;
 }
 
+// What the allocator's own trace tells of an OOM report, right before it.
+std::optional<Event> tap_oom_of(const Recording& recording, const Event& report) {
+    std::optional<Event> last;
+    for (const auto& event : recording.events) {
+        if (event.ticket >= report.ticket) break;
+        if (event.thread != report.thread || event.device != report.device) continue;
+        if (event.kind == kBlockOom) last.reset();
+        bool near = report.ticket - event.ticket <= thresholds::kTapReachTickets;
+        if (event.kind == kTapOom && near) last = event;
+    }
+    return last;
+}
+
 // What each free ended: the object that its birth ticket names, else what its call ends.
 bool all_of_host_memory(const Scene& scene, const std::vector<const Event*>& all) {
     std::unordered_map<u64, Class> by_free, by_birth;
@@ -101,6 +114,7 @@ Operation operation_of(const Scene& scene, const Failed& failed) {
     const auto& failure = failed.event;
     Operation operation;
     if (failed.victim == Victim::kPytorch) {
+        operation.tap_oom = tap_oom_of(recording, failure);
         operation.record = operation_record(recording, failure);
         if (operation.record && operation.record->link != kNoTicket)
             operation.first_refused = operation.record->link;

@@ -226,8 +226,8 @@ class Settler {
 
     void take(const Event& event) {
         if (is_segment_tap(event.kind)) {
-            auto end = event.size > kNoTicket - event.address ? kNoTicket
-                                                              : event.address + std::max<u64>(event.size, 1);
+            // The first byte names the segment, whatever became of the rest.
+            u64 end = event.address == kNoTicket ? kNoTicket : event.address + 1;
             for_overlapping(event.address, end, [&](std::size_t index) {
                 make_segment(regions_.all[index], event.ticket, event.device);
                 for (auto page : pages_of_segment(index))

@@ -11,6 +11,7 @@ namespace oracle::thresholds {
 inline constexpr Int kThresholdPerMille = 15;
 inline constexpr Int kPerMille = 1000;
 inline constexpr Int kCorruptRequestBytes = Int{1} << 60;
+inline constexpr Int kLargestCardBytes = Int{1} << 40;
 inline constexpr Int kMiB = Int{1} << 20;
 inline constexpr Int kOutsideAllowanceBytes = 1536 * kMiB;
 inline constexpr Int kContributionDivisor = 4;

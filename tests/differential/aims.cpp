@@ -13,7 +13,7 @@ constexpr Wide kPage_bytes = 20 * kMiB;
 
 std::vector<const Aim*> listed_aims(std::string_view only) {
     std::vector<const Aim*> all;
-    for (const auto list : {margin_aims(), relief_aims(), history_aims(), circumstance_aims()}) {
+    for (const auto list : {margin_aims(), relief_aims(), history_aims(), circumstance_aims(), tool_aims()}) {
         for (const Aim& aim : list) {
             if (only.empty() || only == aim.name) all.push_back(&aim);
         }

@@ -38,6 +38,7 @@ std::span<const Aim> margin_aims();
 std::span<const Aim> relief_aims();
 std::span<const Aim> history_aims();
 std::span<const Aim> circumstance_aims();
+std::span<const Aim> tool_aims();
 
 // The plan of a seed with its numbers where the aim wants them. `look` tells what lines lead to.
 struct Aimed {

@@ -110,6 +110,9 @@ void natural(Plan& plan, Random& random, int) {
     plan.expandable = random.one_in(3);
     plan.tap = random.one_in(3);
     plan.second_device = random.one_in(3);
+    if (random.one_in(3)) plan.origin = static_cast<unsigned>(random.between(1, 3));
+    plan.total_stated = random.one_in(8);
+    plan.silent = random.one_in(4);
     // A window that loses what was told of an expandable segment's page is not part of the rules.
     plan.ring_records = plan.expandable && plan.tap ? 4096 : random.one_in(3) ? 64 : 512;
     if (random.one_in(2)) plan.end.exit_status = static_cast<int>(random.below(2));

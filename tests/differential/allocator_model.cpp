@@ -13,6 +13,7 @@ constexpr uint64_t kSmallRequest_bytes = kMiB;
 constexpr uint64_t kSmallSegment_bytes = 2 * kMiB;
 constexpr uint64_t kLargeSegment_bytes = 20 * kMiB;
 constexpr uint64_t kLargeRequest_bytes = 10 * kMiB;
+constexpr uint64_t kPoolUnknown = 65535;
 constexpr uint64_t kArena_bytes = uint64_t{1} << 38;
 
 uint64_t segment_bytes(uint64_t request_bytes) {
@@ -36,18 +37,21 @@ uint64_t AllocatorModel::free_on_card_bytes() const {
 }
 
 AllocatorModel::Kind AllocatorModel::kind_of(const BlockRequest& request) {
-    return {request.bytes <= kSmallRequest_bytes, request.stream, request.pool};
+    return {request.granules_bytes() <= kSmallRequest_bytes, request.stream, request.pool};
 }
 
-std::optional<Block> AllocatorModel::allocate(const BlockRequest& asked) {
-    BlockRequest request = asked;
-    request.bytes = std::max(kGranule_bytes, round_up(asked.bytes, kGranule_bytes));
+uint64_t BlockRequest::granules_bytes() const {
+    return std::max(kGranule_bytes, round_up(bytes, kGranule_bytes));
+}
+
+std::optional<Block> AllocatorModel::allocate(const BlockRequest& request) {
     const Kind kind = kind_of(request);
-    auto place = best_fit(kind, request.bytes);
-    if (!place && grow(request, kind)) place = best_fit(kind, request.bytes);
+    const uint64_t bytes = request.granules_bytes();
+    auto place = best_fit(kind, bytes);
+    if (!place && grow(request, kind)) place = best_fit(kind, bytes);
     if (!place) {
         empty_cache(request.actor);
-        if (grow(request, kind)) place = best_fit(kind, request.bytes);
+        if (grow(request, kind)) place = best_fit(kind, bytes);
     }
     if (!place) {
         report_failure(request);
@@ -73,7 +77,7 @@ std::optional<AllocatorModel::Place> AllocatorModel::best_fit(const Kind& kind, 
 
 bool AllocatorModel::grow(const BlockRequest& request, const Kind& kind) {
     if (options_.expandable) return add_pages(request, kind);
-    return add_native(request, kind, segment_bytes(request.bytes));
+    return add_native(request, kind, segment_bytes(request.granules_bytes()));
 }
 
 bool AllocatorModel::add_native(const BlockRequest& request, const Kind& kind, uint64_t bytes) {
@@ -85,8 +89,10 @@ bool AllocatorModel::add_native(const BlockRequest& request, const Kind& kind, u
     next_address_ += round_up(bytes, 2 * kMiB) + options_.segment_gap_bytes;
     Segment segment{kind, bytes, {lines_.fresh('s')}, {}};
     lines_.segment(segment.names.front(), request.actor, address, bytes);
-    if (options_.tap)
-        lines_.tap("tap_segment_alloc", request.actor, segment.names.front(), bytes, kind.stream, kind.pool);
+    if (options_.tap) {
+        lines_.tap("tap_segment_alloc", request.actor, segment.names.front(), bytes, kind.stream,
+                   options_.pools_untold ? kPoolUnknown : kind.pool);
+    }
     segment.pieces[address] = {bytes, State::free};
     segments_[address] = std::move(segment);
     reserved_bytes_ += bytes;
@@ -111,7 +117,8 @@ bool AllocatorModel::add_pages(const BlockRequest& request, const Kind& kind) {
     uint64_t tail = 0;
     if (!segment.pieces.empty() && segment.pieces.rbegin()->second.state == State::free)
         tail = segment.pieces.rbegin()->second.bytes;
-    const uint64_t missing = request.bytes > tail ? request.bytes - tail : 0;
+    const uint64_t wanted = request.granules_bytes();
+    const uint64_t missing = wanted > tail ? wanted - tail : 0;
     for (uint64_t grown = 0; grown < missing; grown += page) {
         if (free_on_card_bytes() < page) {
             lines_.refused(request.actor, "cuMemCreate", page, true);
@@ -120,8 +127,10 @@ bool AllocatorModel::add_pages(const BlockRequest& request, const Kind& kind) {
         const uint64_t address = begin + segment.bytes;
         segment.names.push_back(lines_.fresh('m'));
         lines_.mapping(segment.names.back(), request.actor, address, page);
-        if (options_.tap)
-            lines_.tap("tap_segment_map", request.actor, segment.names.back(), page, kind.stream, kind.pool);
+        if (options_.tap) {
+            lines_.tap("tap_segment_map", request.actor, segment.names.back(), page, kind.stream,
+                       options_.pools_untold ? kPoolUnknown : kind.pool);
+        }
         segment.bytes += page;
         reserved_bytes_ += page;
         enter_free(segment, address, page);
@@ -147,16 +156,18 @@ void AllocatorModel::enter_free(Segment& segment, uint64_t address, uint64_t byt
 Block AllocatorModel::take(const BlockRequest& request, Place place) {
     Segment& segment = segments_.at(place.first);
     Piece& piece = segment.pieces.at(place.second);
-    const uint64_t rest = piece.bytes - request.bytes;
+    const uint64_t bytes = request.granules_bytes();
+    const uint64_t rest = piece.bytes - bytes;
     const bool split =
         options_.expandable || segment.kind.small ? rest >= kGranule_bytes : rest > kSmallRequest_bytes;
-    Block block{lines_.fresh('b'), place.second, split ? request.bytes : piece.bytes};
-    piece = {block.bytes, State::live, block.name};
+    Block block{lines_.fresh('b'), place.second, split ? bytes : piece.bytes};
+    piece = {block.bytes, State::live, block.name, request.bytes};
     if (split) segment.pieces[place.second + block.bytes] = {rest, State::free};
     allocated_bytes_ += block.bytes;
-    lines_.alloc(block.name, request.actor, block.address, block.bytes);
+    requested_bytes_ += request.bytes;
     if (options_.tap)
-        lines_.tap("tap_alloc", request.actor, block.name, request.bytes, request.stream, request.pool);
+        lines_.tap_request(request.actor, block.address, request.bytes, request.stream, request.pool);
+    lines_.alloc(block.name, request.actor, block.address, block.bytes);
     return block;
 }
 
@@ -167,17 +178,20 @@ AllocatorModel::Segment& AllocatorModel::segment_of(uint64_t address) {
 void AllocatorModel::free(const Block& block, const Actor& actor, bool deferred) {
     Segment& segment = segment_of(block.address);
     const Kind kind = segment.kind;
-    if (options_.tap)
+    if (options_.tap) {
         lines_.tap("tap_free_requested", actor, block.name, block.bytes, kind.stream, kind.pool);
+        if (!deferred)
+            lines_.tap("tap_free_completed", actor, block.name, block.bytes, kind.stream, kind.pool);
+    }
     lines_.free(block.name, actor);
     allocated_bytes_ -= block.bytes;
+    Piece& piece = segment.pieces.at(block.address);
+    requested_bytes_ -= piece.requested_bytes;
     if (deferred) {
-        segment.pieces.at(block.address).state = State::deferred;
+        piece.state = State::deferred;
         deferred_.push_back(block.address);
         return;
     }
-    if (options_.tap)
-        lines_.tap("tap_free_completed", actor, block.name, block.bytes, kind.stream, kind.pool);
     become_free(block.address);
 }
 
@@ -242,10 +256,27 @@ void AllocatorModel::empty_cache(const Actor& actor) {
     }
 }
 
+void AllocatorModel::tell_again(const Actor& actor) {
+    for (const auto& [address, segment] : segments_) {
+        if (segment.names.empty()) continue;
+        lines_.tap_again(actor, segment.names.front(), options_.expandable, segment.bytes,
+                         segment.kind.stream, segment.kind.pool);
+    }
+}
+
+std::optional<uint64_t> AllocatorModel::requested_bytes() const {
+    return options_.sums_requests ? std::optional(requested_bytes_) : std::nullopt;
+}
+
 void AllocatorModel::report_failure(const BlockRequest& request) {
-    lines_.question(request.actor, card_.total_bytes, free_on_card_bytes(), true);
-    if (options_.tap) lines_.tap_failure(request.actor, request.bytes, request.stream, request.pool);
-    lines_.out_of_memory(request.actor, request.bytes, true, false);
+    const uint64_t bytes = request.granules_bytes();
+    if (options_.asks_device) lines_.question(request.actor, card_.total_bytes, free_on_card_bytes(), true);
+    if (options_.tap && options_.tells_again) tell_again(request.actor);
+    if (options_.tap) {
+        lines_.tap_failure(request.actor, bytes, request.stream, request.pool,
+                           {free_on_card_bytes(), requested_bytes()});
+    }
+    lines_.out_of_memory(request.actor, bytes, true, false);
 }
 
 }  // namespace memsnap::differential

@@ -24,6 +24,10 @@ struct Card {
 struct ModelOptions {
     bool expandable = false;
     bool tap = false;
+    bool tells_again = false;    // all segments, before a failure
+    bool pools_untold = false;   // the tap knows a new segment's stream only
+    bool sums_requests = false;  // the tap knows what all live blocks asked for
+    bool asks_device = true;     // a failing operation asks how much is free
     uint64_t base_address = uint64_t{0x7f} << 40;
     uint64_t segment_gap_bytes = 4 * kMiB;  // between native segments; 0 makes them touch
 };
@@ -33,6 +37,8 @@ struct BlockRequest {
     uint64_t bytes = 0;
     uint64_t stream = 0;
     uint64_t pool = 0;
+
+    uint64_t granules_bytes() const;  // what a block of it holds at least
 };
 
 struct Block {
@@ -56,6 +62,10 @@ class AllocatorModel {
     // A segment for a private pool or a stream that nothing has been placed in.
     void add_segment(const BlockRequest& like, uint64_t bytes);
 
+    void tell_again(const Actor& actor);
+    // What the tap knows of all live blocks.
+    std::optional<uint64_t> requested_bytes() const;
+
     uint64_t reserved_bytes() const { return reserved_bytes_; }
     uint64_t allocated_bytes() const { return allocated_bytes_; }
     uint64_t free_on_card_bytes() const;
@@ -70,6 +80,7 @@ class AllocatorModel {
         uint64_t bytes = 0;
         State state = State::free;
         std::string name = {};
+        uint64_t requested_bytes = 0;
     };
     // What may hold the same requests: size class, stream and private pool.
     struct Kind {
@@ -106,6 +117,7 @@ class AllocatorModel {
     uint64_t next_address_;
     uint64_t reserved_bytes_ = 0;
     uint64_t allocated_bytes_ = 0;
+    uint64_t requested_bytes_ = 0;
     std::vector<uint64_t> deferred_;
 };
 

@@ -20,6 +20,7 @@ constexpr uint64_t kQualifierNeeded = 20;
 constexpr uint64_t kSideNeeded = 20;
 constexpr uint64_t kRuleNeeded = 3;
 constexpr uint64_t kListNeeded = 10;
+constexpr uint64_t kToldNeeded = 20;
 
 // What one damaged number of a lossless ring breaks, named alike by both programs.
 constexpr std::string_view kRules[] = {"block_size",      "free_mismatch",    "free_unmatched",
@@ -35,6 +36,22 @@ constexpr List kLists[] = {
     {"evidence.categories", 2},       {"evidence.collections.rows", 2}, {"evidence.dimension_effects", 2},
     {"evidence.growth.survivors", 1}, {"evidence.recent", 2},           {"evidence.site_growth.rows", 2},
     {"dictionary.phases", 2},         {"environment.dimensions", 2}};
+
+// What a recording tells or does not.
+constexpr std::string_view kTold[] = {"origin recorder",
+                                      "origin torch_snapshot",
+                                      "origin profiler_trace",
+                                      "origin unknown",
+                                      "total stated",
+                                      "card unknown, decided",
+                                      "card unknown, open",
+                                      "card unknown, answered",
+                                      "requests of every block",
+                                      "requests by the failure",
+                                      "requests of some blocks",
+                                      "requests without a failure",
+                                      "freed late without calls",
+                                      "not freed late without calls"};
 
 constexpr std::string_view kClasses[] = {"live_set", "retention", "fragmentation", "external"};
 constexpr std::string_view kStatuses[] = {"primary", "contributing", "rejected", "undecidable"};
@@ -94,6 +111,7 @@ void Coverage::take(const Covered& trace) {
         for (const std::string& word : document.words(fmt::format("verdict.hypotheses.{}.qualifiers", one)))
             count(fmt::format("qualifier {}", word));
     }
+    count_told(document);
     for (const List& list : kLists) {
         if (document.size(list.path) >= list.entries) count(fmt::format("list {}", list.path));
     }
@@ -101,6 +119,34 @@ void Coverage::take(const Covered& trace) {
         count(fmt::format("qualifier {}", word));
     for (const Side& side : sides_of(document, trace.aim, trace.side))
         count(fmt::format("side {} {}", side.name, side.where));
+}
+
+void Coverage::count_told(const Document& document) {
+    const auto origin = document.word("capture.origin").value_or("");
+    count("told origin " + origin);
+    if (document.truth("capture.total_stated")) count("told total stated");
+    const bool incident = !document.is_null("evidence.failure");
+    const bool numbers = !document.is_null("verdict.numbers");
+    const bool primary = !document.is_null("verdict.primary");
+    if (incident && numbers && document.is_null("evidence.ledgers.total_bytes")) {
+        const bool answered = !primary && document.number("verdict.exit_status") == 10;
+        count(primary    ? "told card unknown, decided"
+              : answered ? "told card unknown, answered"
+                         : "told card unknown, open");
+    }
+    for (const std::string& word : document.words("verdict.qualifiers")) {
+        if (origin == "recorder") break;
+        if (word == "deferred_free") count("told freed late without calls");
+        if (word == "fit_ignored") count("told not freed late without calls");
+    }
+    if (document.size("evidence.requests") == 0) return;
+    const std::string row = "evidence.requests.0.";
+    const auto all = document.number(row + "requested_bytes");
+    const auto told = document.number(row + "told_requested_bytes");
+    if (!incident) count("told requests without a failure");
+    count(!all          ? "told requests of some blocks"
+          : all == told ? "told requests of every block"
+                        : "told requests by the failure");
 }
 
 void Coverage::fail(const std::string& path) {
@@ -147,6 +193,8 @@ std::vector<std::string> Coverage::missing() const {
     }
     for (const std::string_view qualifier : kQualifiers)
         need(fmt::format("qualifier {}", qualifier), kQualifierNeeded);
+    for (const std::string_view one : kTold)
+        need(fmt::format("told {}", one), kToldNeeded);
     for (const List& list : kLists)
         need(fmt::format("list {}", list.path), kListNeeded);
     for (const std::string_view rule : kRules)

@@ -15,6 +15,8 @@
 
 namespace memsnap::differential {
 
+class Document;
+
 // What is known of one trace.
 struct Covered {
     std::string_view aim;
@@ -38,6 +40,7 @@ class Coverage {
     std::vector<std::string> missing() const;
 
   private:
+    void count_told(const Document& document);
     void count(const std::string& what) { ++counts_[what]; }
     uint64_t of(const std::string& what) const;
 

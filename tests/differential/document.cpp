@@ -9,6 +9,7 @@
 #include <rapidjson/writer.h>
 
 #include <algorithm>
+#include <charconv>
 
 namespace memsnap::differential {
 
@@ -32,6 +33,13 @@ const Value* member(const Value& object, std::string_view name) {
     if (!object.IsObject()) return nullptr;
     const auto found = object.FindMember(Value(name.data(), static_cast<rapidjson::SizeType>(name.size())));
     return found == object.MemberEnd() ? nullptr : &found->value;
+}
+
+const Value* item(const Value& list, std::string_view digits) {
+    rapidjson::SizeType index = 0;
+    const auto parsed = std::from_chars(digits.data(), digits.data() + digits.size(), index);
+    const bool found = parsed.ec == std::errc() && parsed.ptr == digits.data() + digits.size();
+    return found && index < list.Size() ? &list[index] : nullptr;
 }
 
 std::string difference(const std::string& path, const Value* left, const Value* right) {
@@ -69,7 +77,8 @@ struct Document::Parsed {
         const Value* value = &tree;
         while (value != nullptr && !path.empty()) {
             const size_t dot = std::min(path.find('.'), path.size());
-            value = member(*value, path.substr(0, dot));
+            const std::string_view name = path.substr(0, dot);
+            value = value->IsArray() ? item(*value, name) : member(*value, name);
             path.remove_prefix(std::min(dot + 1, path.size()));
         }
         return value;

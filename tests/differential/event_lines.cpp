@@ -24,6 +24,10 @@ std::string by(const Actor& actor) {
     return words;
 }
 
+std::string number_or_none(const std::optional<uint64_t>& number) {
+    return number ? std::to_string(*number) : "none";
+}
+
 }  // namespace
 
 EventLines::EventLines() : next_handle_(kFirstHandle), next_foreign_(kFirstForeign) {
@@ -81,8 +85,22 @@ void EventLines::tap(std::string_view kind, const Actor& actor, std::string_view
     add(fmt::format("{} {} requested={} stream={} pool={}{}", kind, name, bytes, stream, pool, by(actor)));
 }
 
-void EventLines::tap_failure(const Actor& actor, uint64_t request_bytes, uint64_t stream, uint64_t pool) {
-    add(fmt::format("tap_oom {} stream={} pool={}{}", request_bytes, stream, pool, by(actor)));
+void EventLines::tap_request(const Actor& actor, uint64_t address, uint64_t bytes, uint64_t stream,
+                             uint64_t pool) {
+    add(fmt::format("record tap_alloc address={:#x} size={} extra={} extra16={}{}", address, bytes, stream,
+                    pool, by(actor)));
+}
+
+void EventLines::tap_again(const Actor& actor, std::string_view name, bool pages, uint64_t bytes,
+                           uint64_t stream, uint64_t pool) {
+    add(fmt::format("{} {} requested={} stream={} pool={} told_again{}",
+                    pages ? "tap_segment_map" : "tap_segment_alloc", name, bytes, stream, pool, by(actor)));
+}
+
+void EventLines::tap_failure(const Actor& actor, uint64_t request_bytes, uint64_t stream, uint64_t pool,
+                             const Told& told) {
+    add(fmt::format("tap_oom {} stream={} pool={} free={} requested={}{}", request_bytes, stream, pool,
+                    number_or_none(told.free_bytes), number_or_none(told.requested_bytes), by(actor)));
 }
 
 void EventLines::foreign(const std::string& name, const Actor& actor, std::string_view call, uint64_t bytes,

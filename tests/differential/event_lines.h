@@ -47,7 +47,17 @@ class EventLines {
     // `name`: of the block, segment or mapping.
     void tap(std::string_view kind, const Actor& actor, std::string_view name, uint64_t bytes,
              uint64_t stream, uint64_t pool);
-    void tap_failure(const Actor& actor, uint64_t request_bytes, uint64_t stream, uint64_t pool);
+    // What is asked for, before a block is there.
+    void tap_request(const Actor& actor, uint64_t address, uint64_t bytes, uint64_t stream, uint64_t pool);
+    // A segment or a range of pages that was told of before.
+    void tap_again(const Actor& actor, std::string_view name, bool pages, uint64_t bytes, uint64_t stream,
+                   uint64_t pool);
+    struct Told {
+        std::optional<uint64_t> free_bytes;
+        std::optional<uint64_t> requested_bytes;  // by all live blocks
+    };
+    void tap_failure(const Actor& actor, uint64_t request_bytes, uint64_t stream, uint64_t pool,
+                     const Told& told);
 
     // Others. `flags`: words of the line, each after a space.
     void foreign(const std::string& name, const Actor& actor, std::string_view call, uint64_t bytes,

@@ -38,6 +38,8 @@ constexpr Bound kBounds[] = {
     {"releasable_segment", kReaches},
     {"slack_segment", kReaches},
     {"request_card", kExceeds},
+    {"total_told", kExceeds},
+    {"margin_greatest_card", kReaches},
     {"request_corrupt", kReaches},
     {"cap_available", kReaches},
     {"free_segment_implied", kReaches},
@@ -60,6 +62,7 @@ class Reading {
     std::vector<Side> run() {
         if (document_.is_null("evidence.failure")) return {};
         read_request();
+        read_total();
         read_history();
         if (!document_.is_null("verdict.numbers")) read_numbers();
         return std::move(sides_);
@@ -84,6 +87,14 @@ class Reading {
     void read_request() {
         const auto request = document_.number("evidence.failure.request_bytes");
         if (request) place("request_corrupt", *request - (Integer{1} << 60), kGranule);
+    }
+
+    // What PyTorch holds and what is free, against the card.
+    void read_total() {
+        const auto total = document_.number("evidence.ledgers.total_bytes");
+        if (!total || !known("evidence.ledgers.device_free_bytes")) return;
+        place("total_told", of_ledgers("device_free_bytes") + of_ledgers("reserved_bytes") - *total -
+                                of_ledgers("uncertainty_bytes"));
     }
 
     // What no number of the document shows is what the aim set, with the effect that it must have.
@@ -117,6 +128,12 @@ class Reading {
         request_ = allocator_ == "foreign" ? value("evidence.failure.segment_request_bytes")
                                            : value("evidence.failure.request_bytes");
         free_known_ = known("evidence.ledgers.device_free_bytes");
+        if (!known("evidence.ledgers.total_bytes")) {
+            constexpr Integer kGreatestThreshold_bytes = (Integer{1} << 40) * 15 / 1000;
+            place("margin_threshold", margin_ - threshold_);
+            place("margin_greatest_card", margin_ - kGreatestThreshold_bytes);
+            return;
+        }
         place("request_card", request_ - of_ledgers("total_bytes"));
         if (request_ > of_ledgers("total_bytes")) return;
         allocator_ == "foreign" ? read_foreign_answers() : read_answers();

@@ -40,6 +40,8 @@ class Walk {
         lines_.header(fmt::format(
             "ring_records={} keyframe_records=64 table_entries=512 keyframe_entries=512", plan.ring_records));
         if (plan.expandable) lines_.header("expandable");
+        if (plan.origin != 0) lines_.header(fmt::format("origin={}", plan.origin));
+        if (plan.total_stated) lines_.header("stated=total");
         if (talkative_) {
             lines_.header(
                 fmt::format("python_version=31203 stack_wish={} python_stacks={} native_stacks={} "
@@ -55,6 +57,10 @@ class Walk {
             cards_.push_back({plan.card_bytes / (i + 1), random_.between(20, 200) * kMiB});
             ModelOptions options{plan.expandable, plan.tap};
             options.base_address += i << 41;
+            options.tells_again = random_.one_in(2);
+            options.pools_untold = random_.one_in(3);
+            options.sums_requests = random_.one_in(2);
+            options.asks_device = !plan.silent;
             options.segment_gap_bytes = random_.one_in(4) ? 0 : 4 * kMiB;
             models_.emplace_back(lines_, cards_[i], options);
             held_.emplace_back();
@@ -86,7 +92,8 @@ class Walk {
         } else if (chance < 78) {
             models_[device].complete_deferred(who);
         } else if (chance < 82) {
-            lines_.device_sample(who, cards_[device].total_bytes, models_[device].free_on_card_bytes());
+            if (!plan_.silent)
+                lines_.device_sample(who, cards_[device].total_bytes, models_[device].free_on_card_bytes());
         } else if (chance < 85) {
             sample_processes(device, who);
         } else if (chance < 88) {
@@ -102,7 +109,8 @@ class Walk {
         } else if (chance < 98) {
             if (notes_) lines_.note("batch", static_cast<int64_t>(random_.below(3)));
         } else if (chance < 99) {
-            lines_.question(who, cards_[device].total_bytes, models_[device].free_on_card_bytes(), false);
+            if (!plan_.silent)
+                lines_.question(who, cards_[device].total_bytes, models_[device].free_on_card_bytes(), false);
         } else {
             ranges(who);
         }
@@ -114,6 +122,7 @@ class Walk {
         BlockRequest request{who, random_.one_of(scales) + random_.below(9) * kGranule_bytes, 0, 0};
         if (random_.one_in(8)) request.stream = 7;
         if (random_.one_in(8)) request.pool = 1;
+        if (plan_.tap) request.bytes -= random_.below(2 * kGranule_bytes);
         if (const auto block = models_[device].allocate(request)) {
             held_[device].push_back({*block, who.thread});
         } else if (random_.one_in(2)) {

@@ -112,7 +112,7 @@ Lines rename_everything(const Lines& lines, Random& random) {
 Lines scale_bytes(const Lines& lines, unsigned shift) {
     const std::set<std::string_view> kSized = {"segment", "alloc",   "call", "fail",
                                                "oom",     "tap_oom", "cap",  "create"};
-    const std::set<std::string_view> kKeys = {"total", "free", "own", "others", "requested"};
+    const std::set<std::string_view> kKeys = {"total", "free", "own", "others", "requested", "size"};
     Lines scaled;
     for (const std::string& line : lines) {
         scaled.push_back(rewrite(line, [&](std::string_view verb, std::string_view key, std::string value) {
@@ -120,7 +120,8 @@ Lines scale_bytes(const Lines& lines, unsigned shift) {
                 const uint64_t region = address(value) >> kRegionShift << kRegionShift;
                 return fmt::format("{:#x}", region + ((address(value) - region) << shift));
             }
-            const bool bytes = key.empty() ? kSized.contains(verb) && all_digits(value) : kKeys.contains(key);
+            const bool bytes = key.empty() ? kSized.contains(verb) && all_digits(value)
+                                           : kKeys.contains(key) && all_digits(value);
             return bytes ? std::to_string(parsed(value, 10) << shift) : value;
         }));
     }

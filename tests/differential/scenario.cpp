@@ -20,6 +20,7 @@ constexpr uint64_t kKeptSite = 100, kWorkSite = 101, kLeakSite = 102, kRequestSi
 constexpr unsigned kRounds = 16;  // one a run of the inferred boundaries
 constexpr unsigned kNamedLibrary = 3;
 constexpr unsigned kBackwardThread = 2;
+constexpr uint64_t kInitialAt = uint64_t{0x6e} << 40;  // what a late start finds
 // The model never runs out: a plan says itself when and how its job fails.
 constexpr uint64_t kBoundless_bytes = uint64_t{1} << 59;
 
@@ -29,7 +30,7 @@ class Builder {
         : plan_(plan),
           random_(plan.seed),
           card_{kBoundless_bytes, 0},
-          model_(lines_, card_, {plan.expandable, plan.tap}) {}
+          model_(lines_, card_, options_of(plan)) {}
 
     std::vector<std::string> run() {
         begin();
@@ -45,6 +46,12 @@ class Builder {
     }
 
   private:
+    static ModelOptions options_of(const Plan& plan) {
+        ModelOptions options{plan.expandable, plan.tap};
+        options.pools_untold = plan.pools_untold;
+        options.sums_requests = plan.sums_requests;
+        return options;
+    }
     Actor actor(uint64_t site = 0, unsigned thread = 1) const { return {plan_.device, thread, site, 0}; }
     Block allocate(uint64_t bytes, uint64_t site, unsigned thread = 1, uint64_t stream = 0,
                    uint64_t pool = 0) {
@@ -56,6 +63,8 @@ class Builder {
             fmt::format("ring_records={} keyframe_records=64 table_entries=160 keyframe_entries=160",
                         plan_.ring_records));
         lines_.header("clock_source=1");
+        if (plan_.origin != 0) lines_.header(fmt::format("origin={}", plan_.origin));
+        if (plan_.total_stated) lines_.header("stated=total");
         lines_.add("anchor counter=0 monotonic_ns=0 realtime_ns=1000000000");
         if (plan_.expandable) lines_.header("expandable");
         if (plan_.victim == Victim::uncached) lines_.header("uncached");
@@ -67,8 +76,11 @@ class Builder {
         if (plan_.loss.blind) lines_.add("blind dlmopen");
         lines_.add(fmt::format("library_entry {} role=program", kNamedLibrary));
         if (plan_.loss.late_start) {
-            lines_.add(fmt::format("initial_segment s0 20971520 at=0x6e0000000000 device={}", plan_.device));
-            lines_.add(fmt::format("initial b0 0x6e0000000000 4194304 device={}", plan_.device));
+            lines_.add(
+                fmt::format("initial_segment s0 20971520 at={:#x} device={}", kInitialAt, plan_.device));
+            if (plan_.tap) lines_.tap_request(actor(), kInitialAt, 4 * kMiB - 700, 0, 0);
+            lines_.add(fmt::format("initial b0 {:#x} 4194304 device={} site={}", kInitialAt, plan_.device,
+                                   plan_.loss.initial_site));
         }
     }
 
@@ -168,7 +180,8 @@ class Builder {
     // A failure that the job gets over with a smaller request and more steps.
     void catch_failure() {
         lines_.refused(actor(kRequestSite), "cudaMalloc", 3 * kGiB, true);
-        lines_.question(actor(), plan_.card_bytes, 100 * kMiB, true);
+        if (plan_.failure.total_told) lines_.question(actor(), plan_.card_bytes, 100 * kMiB, true);
+        if (plan_.tap) lines_.tap_failure(actor(kRequestSite), 3 * kGiB, 7, 0, {99 * kMiB, 12345});
         lines_.out_of_memory(actor(kRequestSite), 3 * kGiB, true, false);
     }
 
@@ -316,6 +329,7 @@ class Builder {
 
     void fail_caching() {
         const FailurePlan& plan = plan_.failure;
+        if (plan.served_before) allocate(64 * kKiB, kNoiseSite);
         const std::string call = plan_.expandable ? "cuMemCreate" : "cudaMalloc";
         const uint64_t asked = plan_.expandable ? 20 * kMiB : segment_bytes();
         if (plan.call == CallMade::failed) lines_.refused(actor(kRequestSite), call, asked, true);
@@ -325,7 +339,12 @@ class Builder {
             if (plan.call == CallMade::failed) lines_.refused(actor(kRequestSite), call, asked, true);
         }
         observe();
-        if (plan.tells_stream) lines_.tap_failure(actor(), plan.request_bytes, plan.stream, plan.pool);
+        if (plan.tells_again) model_.tell_again(actor());
+        if (plan.tells_stream || plan.tells_free) {
+            EventLines::Told told{{}, model_.requested_bytes()};
+            if (plan.tells_free) told.free_bytes = plan.free_bytes + (plan.observed ? kMiB : 0);
+            lines_.tap_failure(actor(), plan.request_bytes, plan.stream, plan.pool, told);
+        }
         if (plan_.outside.earlier_outside_bytes) {
             // The operation's own record comes before the report, one tick earlier.
             const uint64_t own_tick = plan.call == CallMade::unknown ? 0 : 1;

@@ -78,7 +78,10 @@ struct FailurePlan {
     bool tells_stream = false;
     uint64_t stream = 0;
     uint64_t pool = 0;
+    bool tells_free = false;   // the tap, otherwise than what was observed
+    bool tells_again = false;  // the tap, all segments
     bool capturing = false;
+    bool served_before = false;    // a small block, right before
     bool gives_back_cache = true;  // before it gives up
     bool hole_freed_late = false;  // the last hole's free completes inside the operation
 };
@@ -95,6 +98,7 @@ struct LossPlan {
     unsigned lost_records = 0;
     bool lost_before_history = false;
     bool late_start = false;
+    uint64_t initial_site = 0;  // of the block that a late start finds
     bool blind = false;
     uint64_t counted_lost = 0;
     uint64_t incomplete_from = 0;
@@ -102,12 +106,16 @@ struct LossPlan {
 
 struct Plan {
     uint64_t seed = 0;
+    unsigned origin = 0;  // of the events: the recorder, a tool of PyTorch's, or a number of a later version
+    bool total_stated = false;
     uint64_t card_bytes = 4 * kGiB;
     Victim victim = Victim::caching;
     int device = 0;
     bool second_device = false;
     bool expandable = false;
     bool tap = false;
+    bool pools_untold = false;   // the tap knows a new segment's stream only
+    bool sums_requests = false;  // the tap knows what all live blocks asked for
     unsigned ring_records = 512;
     unsigned noise_events = 6;  // random blocks of other sites before the history
     uint64_t kept_bytes = 40 * kMiB;
@@ -126,6 +134,7 @@ struct Plan {
     EndPlan end;
     LossPlan loss;
     bool damaged = false;         // one number that no lossless writer writes
+    bool silent = false;          // of the natural ones: nothing observes the device
     unsigned natural_events = 0;  // instead of all the above: whatever the allocator model does of itself
 };
 

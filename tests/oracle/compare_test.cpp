@@ -27,6 +27,7 @@ Json::Object sound_receipt() {
     auto receipt = *result->document.object();
     receipt["schema"] = "memsnap.receipt.v1";
     receipt["times"] = result->times;
+    receipt["references"] = Json::Array{};
     receipt["removed_fields"] =
         Json::Array{"addresses",   "file_names", "host_name",    "job_key",    "module_names", "phase_names",
                     "process_ids", "ring_id",    "stack_tokens", "thread_ids", "user_name"};
@@ -75,6 +76,40 @@ TEST_CASE("a missing and an unknown field are differences") {
     auto top = sound_receipt();
     top["comment"] = "hello";
     CHECK(first_path(sealed(top)) == "comment");
+}
+
+namespace {
+
+Json reference(const char* kind, const std::string& hash, Json size) {
+    return Json::Object{{"kind", kind}, {"sha256", hash}, {"size_bytes", std::move(size)}};
+}
+std::string path_with_references(Json references) {
+    auto receipt = sound_receipt();
+    receipt["references"] = std::move(references);
+    return first_path(sealed(receipt));
+}
+
+}  // namespace
+
+TEST_CASE("references are taken as stated, when each is one and none is there twice") {
+    const std::string hash(64, 'a'), other(64, '0');
+    const auto snapshot = reference("torch_snapshot", hash, 7);
+    CHECK(path_with_references(Json::Array{}).empty());
+    CHECK(path_with_references(Json::Array{snapshot, reference("torch_snapshot", other, 7)}).empty());
+    CHECK(path_with_references(Json::Array{reference("other", hash, "9007199254740993")}).empty());
+    CHECK(path_with_references(Json::Array{snapshot, snapshot}) == "references[1]");
+    for (const auto& wrong :
+         {reference("core_dump", hash, 7), reference("log", hash.substr(1), 7),
+          reference("log", std::string(64, 'A'), 7), reference("log", hash, -1), reference("log", hash, "7"),
+          reference("log", hash, "18446744073709551616"), reference("log", hash, Json()), Json("log")})
+        CHECK(path_with_references(Json::Array{snapshot, wrong}) == "references[1]");
+    auto longer = *snapshot.object();
+    longer["path"] = "/home/me/snapshot.pickle";
+    CHECK(path_with_references(Json::Array{Json(longer)}) == "references[0]");
+    CHECK(path_with_references(Json()) == "references");
+    auto without = sound_receipt();
+    without.erase("references");
+    CHECK(first_path(sealed(without)) == "references");
 }
 
 TEST_CASE("times, removed fields, schema and digests are compared too") {

@@ -80,6 +80,7 @@ Json::Object receipt_of(const Job& job, std::optional<Bytes> sidecar = std::null
     auto receipt = *result->document.object();
     receipt["schema"] = "memsnap.receipt.v1";
     receipt["times"] = result->times;
+    receipt["references"] = Json::Array{};
     receipt["removed_fields"] =
         Json::Array{"addresses",   "file_names", "host_name",    "job_key",    "module_names", "phase_names",
                     "process_ids", "ring_id",    "stack_tokens", "thread_ids", "user_name"};
