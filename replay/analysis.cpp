@@ -107,6 +107,7 @@ class IncidentWatch {
         at_peak.instant = BalanceInstant::peak;
         analysis.holders = {std::move(at_peak), at_failure_};
         analysis.peak_sites = {peak_sites(ledger, device_, peak.active_ticket)};
+        if (requests_) analysis.requests = {*requests_};
     }
 
     bool infers() const { return marked_.basis == GrowthBasis::too_few && !vantage_.from_keyframe; }
@@ -137,7 +138,14 @@ class IncidentWatch {
         incident.phase = ledger.phase_on(failure_.event.thread);
         incident.from_keyframe = vantage_.from_keyframe;
         const uint64_t ticket = failure_.event.ticket;
+        requests_ = requests_at(ledger, device_, ticket, requested_by_tap());
         at_failure_ = balance_at_failure(ledger, incident.evidence, ticket, anchors_.latest(ticket));
+    }
+
+    std::optional<uint64_t> requested_by_tap() const {
+        const auto tap = tap_of_failure(vantage_.window.events, failure_.event);
+        if (!tap || tap->requested_bytes() == kNotTold) return std::nullopt;
+        return tap->requested_bytes();
     }
 
     const Vantage vantage_;
@@ -154,6 +162,7 @@ class IncidentWatch {
     Checkpoints checkpoints_;
     Checkpoint before_peak_;
     Balance at_failure_;
+    std::optional<Requests> requests_;
     std::optional<Incident> incident_;
 };
 
@@ -225,6 +234,8 @@ class ShapeWatch {
                 analysis.holders.push_back(balance_at(ledger, at_end));
             }
             analysis.peak_sites.push_back(peak_sites(peak_ledger, lanes.device, peak.active_ticket));
+            if (const auto requests = requests_at(ledger, lanes.device, last_ticket, std::nullopt))
+                analysis.requests.push_back(*requests);
         }
     }
 

@@ -18,6 +18,7 @@
 #include "incident.h"
 #include "peak_sites.h"
 #include "replay.h"
+#include "requests.h"
 #include "result.h"
 #include "scene.h"
 #include "shapes.h"
@@ -52,6 +53,7 @@ struct Analysis {
     std::vector<DeviceShapes> shapes;   // by device; of the one asked for
     std::vector<Balance> holders;       // peak and failure, or a peak and an end for each of the shapes
     std::vector<PeakSites> peak_sites;  // of the incident's device, or of each of the shapes
+    std::vector<Requests> requests;     // likewise; empty where the torch tap was not there
     std::vector<Note> notes;            // what the user noted last before the failure, or the end
     uint32_t lost_failure_count = 0;    // counted by the recorder, and none of them can be read any more
 

@@ -80,9 +80,10 @@ Balance balance_at_failure(const Ledger& ledger, const Evidence& evidence, uint6
         return balance;
     }
     balance.source = BalanceSource::observed;
-    balance.total_bytes = evidence.total.low;
     balance.free_bytes = evidence.device_free.low;
     if (evidence.outside.others.known()) balance.others_bytes = evidence.outside.others.low;
+    if (!evidence.total.known()) return balance;
+    balance.total_bytes = evidence.total.low;
     balance.unattributed_bytes = Wide{evidence.total.low} - evidence.device_free.low - held_bytes -
                                  own_bytes(balance) - balance.others_bytes.value_or(0);
     return balance;

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "reader_names.h"
+
 namespace memsnap {
 
 namespace {
@@ -43,6 +45,9 @@ std::optional<uint64_t> interpolate(const std::vector<Anchor>& anchors, ClockSou
 }
 
 }  // namespace
+
+Capture::Capture(RingFile file)
+    : path(file.path()), names_path(path + kNamesSuffix), file_(std::move(file)) {}
 
 std::optional<uint64_t> Capture::monotonic_ns(uint64_t counter) const {
     if (header.clock_source == ClockSource::monotonic_ns) return counter;

@@ -58,6 +58,8 @@ struct HeaderFacts {
     ClockSource clock_source = ClockSource::unknown;
     StartMode start_mode = StartMode::from_birth;
     ArmState arm_state = ArmState::recording;
+    Origin origin = Origin::recorder;
+    bool total_stated = false;  // by a person, instead of the device
     bool has_sidecar = false;
     AllocatorConfig config;
     uint64_t ring_capacity_records = 0;
@@ -69,6 +71,7 @@ struct HeaderFacts {
     Trouble trouble = Trouble::none;
     uint32_t trouble_errno = 0, failure_count = 0, boundary_stride = 1;
     Sampling sampling = Sampling::unknown;
+    TapState tap = TapState::untold;
     StackWish stack_wish = StackWish::off;
     PythonStacks python_stacks = PythonStacks::none;
     NativeStacks native_stacks = NativeStacks::none;
@@ -142,15 +145,24 @@ struct Keyframe {
     Pages storage;  // what the window looks at
 };
 
+// What a recording is read from, where it is not one file with its sidecar beside it.
+struct CaptureFiles {
+    std::string path;  // as errors and results name it
+    std::string ring_path, names_path;
+    std::shared_ptr<const void> owner;  // of the two, for as long as somebody may open them
+};
+
 // Movable; the window looks into the capture's own copy of the ring.
 class Capture {
   public:
     // Reads and validates a file. Errors: not_memsnap, corrupt, io.
     static Result<Capture> read(const std::string& path);
+    static Result<Capture> read(CaptureFiles files);
     // The same without the events: header, small tables and the list of keyframes.
     static Result<Capture> read_facts(const std::string& path);
 
     std::string path;
+    std::string names_path;  // of the sidecar, if there is one
     HeaderFacts header;
     Window window;
     PinnedDevices pinned;
@@ -170,7 +182,8 @@ class Capture {
     LibraryRole library_role(uint16_t library) const;
 
   private:
-    explicit Capture(RingFile file) : path(file.path()), file_(std::move(file)) {}
+    explicit Capture(RingFile file);
+    std::shared_ptr<const void> owner_;
     RingFile file_;  // stays open for the keyframes; everything else has been copied
     Pages ring_;
     friend class Reader;

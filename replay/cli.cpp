@@ -31,9 +31,11 @@
 #include "diff_text.h"
 #include "dump.h"
 #include "dump_state.h"
+#include "export_output.h"
 #include "newest_job.h"
 #include "output_file.h"
 #include "receipt.h"
+#include "recording.h"
 #include "report.h"
 
 namespace memsnap {
@@ -135,7 +137,18 @@ Result<void> can_write_all(const Capture& capture, const Options& options) {
     return {};
 }
 
-int run_verdict(const Capture& capture, const Options& options) {
+// What an import was made of comes first; the user may have named it too.
+References references_of(const Recording& recording, const Options& options) {
+    References references;
+    if (recording.source) references.push_back(*recording.source);
+    for (const Reference& reference : options.references) {
+        if (reference != recording.source) references.push_back(reference);
+    }
+    return references;
+}
+
+int run_verdict(const Recording& recording, const Options& options) {
+    const Capture& capture = recording.capture;
     if (const auto possible = can_write_all(capture, options); !possible)
         return report_error(possible.error());
     const auto known = known_names(capture, options.names);
@@ -144,7 +157,7 @@ int run_verdict(const Capture& capture, const Options& options) {
     const auto analysis = analyse(capture, options.analysis);
     if (!analysis) return report_error(analysis.error());
     if (!options.json_path.empty()) {
-        const auto receipt = write_receipt(capture, *analysis, naming);
+        const auto receipt = write_receipt(capture, *analysis, naming, references_of(recording, options));
         if (!receipt) return report_error(receipt.error());
         if (const auto written = write_output(options.json_path, *receipt, options.force, capture.path);
             !written) {
@@ -166,12 +179,25 @@ int run_verdict(const Capture& capture, const Options& options) {
         if (!naming.with_names && ::isatty(STDERR_FILENO) != 0)
             fmt::print(stderr, "memsnap-replay: frames are tokens; --with-names writes their names\n");
     }
+    if (!options.pickle_path.empty()) {
+        if (const auto written = write_pickle(capture, naming, options.pickle_path, options.force); !written)
+            return report_error(written.error());
+    }
+    if (!options.perfetto_path.empty()) {
+        const auto written = write_trace(capture, *analysis, naming, options.perfetto_path, options.force);
+        if (!written) return report_error(written.error());
+    }
     if (on_standard_output(options) == 0) {
         ReportStyle style = terminal_style();
         style.sites_count = options.sites_count;
         fmt::print("{}", render_report(capture, *analysis, style, (*known)->names));
     }
     return flushed(exit_status(*analysis));
+}
+
+int run_triage_task(const TriageOptions& options) {
+    const auto status = run_triage(options, terminal_style());
+    return status ? flushed(*status) : report_error(status.error());
 }
 
 int run_diff(const ComparisonOptions& options) {
@@ -191,20 +217,36 @@ int run_diff(const ComparisonOptions& options) {
     return flushed(exit_status(diff));
 }
 
+int run_reference(const ReferenceOptions& options) {
+    for (const std::string& path : options.paths) {
+        const auto reference = reference_of(path, options.kind);
+        if (!reference) return report_error(reference.error());
+        fmt::print("{}\n", text_of(*reference));
+    }
+    return flushed(0);
+}
+
 }  // namespace
 
 int run_command_line(int argc, char** argv) {
     const auto line = read_command_line(argc, argv);
     if (!line) return line.error();
     if (line->task == Task::diff) return run_diff(line->comparison);
+    if (line->task == Task::reference) return run_reference(line->reference);
+    if (line->task == Task::triage) return run_triage_task(line->triage);
+    if (line->task == Task::import) {
+        const auto imported = run_import(line->import, line->options.import);
+        return imported ? 0 : report_error(imported.error());
+    }
     const Options& options = line->options;
     const auto path = named_ring(options.ring);
     if (!path) return report_error(path.error());
-    const auto capture = Capture::read(*path);
-    if (!capture) return report_unreadable(capture.error());
-    if (line->task == Task::dump) return run_dump(*capture, options);
-    if (line->task == Task::check) return run_check(*capture, options);
-    return run_verdict(*capture, options);
+    const auto recording = open_recording(*path, options.import);
+    if (!recording) return report_unreadable(recording.error());
+    print_notes(*path, recording->notes);
+    if (line->task == Task::dump) return run_dump(recording->capture, options);
+    if (line->task == Task::check) return run_check(recording->capture, options);
+    return run_verdict(*recording, options);
 }
 
 }  // namespace memsnap

@@ -56,7 +56,7 @@ void add_names(CLI::App& app, NameOptions& options) {
         app.add_flag("--no-names", options.hidden, "show libraries by number, sites and phases by token");
     CLI::Option* const exported =
         app.add_flag("--with-names", options.exported,
-                     "put functions, files and names into --json and --collapsed: not for handing on");
+                     "put functions, files and names into what is written: not for handing on");
     hidden->excludes(wanted)->excludes(exported);
     add_token_key(app, options);
 }

@@ -67,6 +67,13 @@ const CLI::Validator kCohortField(
     },
     "FIELD");
 
+const CLI::Validator kReference(
+    [](const std::string& text) {
+        const auto reference = parse_reference(text);
+        return reference ? std::string() : reference.error().detail;
+    },
+    "KIND:SHA256:BYTES");
+
 // Whether two results would have one name, however it is written.
 bool same_name_twice(const Options& options) {
     std::vector<std::filesystem::path> seen;
@@ -104,9 +111,20 @@ std::string misplaced_option(const CLI::App& app, const CLI::App* check) {
         const bool ring = option->get_positional() && given.front()->get_option_no_throw("ring") != nullptr;
         const bool of_check = given.front() == check && (name == "--device" || name == "--at" ||
                                                          name == "--no-names" || name == "--token-key");
-        if (!ring && !of_check) return name;
+        const bool of_both = name == "--card" && given.front()->get_option_no_throw(name) != nullptr;
+        if (!ring && !of_check && !of_both) return name;
     }
     return {};
+}
+
+CLI::App* add_reference(CLI::App& app, ReferenceOptions& options) {
+    CLI::App* const reference =
+        app.add_subcommand("reference", "print what --reference takes of a file: its kind, SHA-256 and size");
+    reference->add_option("files", options.paths, "any files")->required()->check(kNotEmpty);
+    reference->add_option("--kind", options.kind, "what they are, where the first bytes do not tell")
+        ->check(
+            CLI::IsMember(std::vector<std::string>(std::begin(kReferenceKinds), std::end(kReferenceKinds))));
+    return reference;
 }
 
 CLI::App* add_diff(CLI::App& app, ComparisonOptions& options) {
@@ -129,6 +147,17 @@ CLI::App* add_diff(CLI::App& app, ComparisonOptions& options) {
         ->check(kNotEmpty);
     diff->add_flag("--force", options.force, "overwrite an existing output file");
     return diff;
+}
+
+CLI::App* add_triage(CLI::App& app, TriageOptions& options) {
+    CLI::App* const triage =
+        app.add_subcommand("triage", "find memory errors in a log, and say why they were");
+    triage->add_option("log", options.log, "the log; without it, or with -, standard input")
+        ->check(kNotEmpty);
+    triage->add_option("--json", options.json_path, "write the incidents to this file; - is standard output")
+        ->check(kNotEmpty);
+    triage->add_flag("--force", options.force, "overwrite an existing output file");
+    return triage;
 }
 
 CLI::App* add_check(CLI::App& app, Options& options) {
@@ -155,13 +184,13 @@ std::unexpected<int> wrong_use(std::string_view what) {
 
 int on_standard_output(const Options& options) {
     return (options.json_path == "-") + (options.csv_path == "-") + (options.window_path == "-") +
-           (options.collapsed_path == "-");
+           (options.collapsed_path == "-") + (options.pickle_path == "-") + (options.perfetto_path == "-");
 }
 
 std::vector<std::string> named_outputs(const Options& options) {
     std::vector<std::string> paths;
-    for (const std::string& path :
-         {options.json_path, options.csv_path, options.window_path, options.collapsed_path}) {
+    for (const std::string& path : {options.json_path, options.csv_path, options.window_path,
+                                    options.collapsed_path, options.pickle_path, options.perfetto_path}) {
         if (!path.empty() && path != "-") paths.push_back(path);
     }
     return paths;
@@ -176,14 +205,27 @@ std::expected<CommandLine, int> read_command_line(int argc, char** argv) {
     app.require_subcommand(0, 1);
     app.set_version_flag("--version", MEMSNAP_VERSION);
     app.add_option("ring", options.ring, kRingHelp)->check(kNotEmpty);
-    app.add_option("--json", options.json_path, "write the receipt to this file; - is standard output")
-        ->check(kNotEmpty);
+    CLI::Option* const json =
+        app.add_option("--json", options.json_path, "write the receipt to this file; - is standard output")
+            ->check(kNotEmpty);
     app.add_option("--csv", options.csv_path, "write the event ledger to this file; - is standard output")
         ->check(kNotEmpty);
     app.add_option("--collapsed", options.collapsed_path,
                    "write live bytes by stack for flame graph tools to this file; - is standard output")
         ->check(kNotEmpty);
+    std::vector<std::string> references;
+    app.add_option("--reference", references, "name another artifact of the case in the receipt; repeatable")
+        ->check(kReference)
+        ->allow_extra_args(false)
+        ->needs(json);
+    app.add_option("--pickle", options.pickle_path,
+                   "write a snapshot for PyTorch's memory_viz to this file; - is standard output")
+        ->check(kNotEmpty);
+    app.add_option("--perfetto", options.perfetto_path,
+                   "write a trace for ui.perfetto.dev to this file; - is standard output")
+        ->check(kNotEmpty);
     add_window(app, options);
+    add_card(app, options.import);
     app.add_flag("--force", options.force, "overwrite an existing output file");
     add_names(app, options.names);
     app.add_option("--sites", options.sites_count, "most birth sites of each list")
@@ -201,9 +243,14 @@ std::expected<CommandLine, int> read_command_line(int argc, char** argv) {
     dump->add_flag("--no-names", options.names.hidden, "show libraries by number")->needs(header);
     dump->add_option("--device", options.dump.device, "records of this device only")
         ->check(CLI::Range(0, kLastDevice));
+    add_card(*dump, options.import);
     CLI::App* const validate = add_check(app, options);
+    add_card(*validate, options.import);
     validate->add_option("ring", options.ring, kRingHelp)->check(kNotEmpty);
     CLI::App* const diff = add_diff(app, line.comparison);
+    CLI::App* const reference = add_reference(app, line.reference);
+    CLI::App* const triage = add_triage(app, line.triage);
+    CLI::App* const import = add_import(app, line.import, options.import);
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
@@ -215,9 +262,18 @@ std::expected<CommandLine, int> read_command_line(int argc, char** argv) {
     }
     if (same_name_twice(options)) return wrong_use("two results cannot have one name");
     if (on_standard_output(options) > 1) return wrong_use("only one result can be on standard output");
+    for (const std::string& text : references) {
+        Reference one = *parse_reference(text);
+        if (std::ranges::find(options.references, one) != options.references.end())
+            return wrong_use("one reference is given twice");
+        options.references.push_back(std::move(one));
+    }
     if (dump->parsed()) line.task = Task::dump;
     if (validate->parsed()) line.task = Task::check;
     if (diff->parsed()) line.task = Task::diff;
+    if (reference->parsed()) line.task = Task::reference;
+    if (triage->parsed()) line.task = Task::triage;
+    if (import->parsed()) line.task = Task::import;
     return line;
 }
 

@@ -11,10 +11,13 @@
 #include <vector>
 
 #include "analysis.h"
+#include "cli_import.h"
 #include "cli_names.h"
+#include "cli_triage.h"
 #include "cut.h"
 #include "diff.h"
 #include "dump.h"
+#include "reference.h"
 
 namespace memsnap {
 
@@ -26,15 +29,25 @@ struct ComparisonOptions {
     DiffOptions diff;
 };
 
+// The `reference` subcommand's.
+struct ReferenceOptions {
+    std::vector<std::string> paths;
+    std::string kind;  // empty: by the files' first bytes
+};
+
 struct Options {
     std::string ring;  // empty: the newest job of the working folder
     std::string json_path;
     std::string csv_path;
     std::string window_path;
     std::string collapsed_path;
+    std::string pickle_path;
+    std::string perfetto_path;
     CutBounds window;
     bool force = false;
     NameOptions names;
+    References references;
+    ImportOptions import;
     std::optional<size_t> sites_count;
     AnalysisOptions analysis;
     DumpOptions dump;
@@ -46,13 +59,19 @@ enum class Task {
     verdict,
     dump,
     check,
-    diff
+    diff,
+    reference,
+    triage,
+    import
 };
 
 struct CommandLine {
     Task task = Task::verdict;
     Options options;
     ComparisonOptions comparison;  // of diff, which has none of the others
+    ReferenceOptions reference;    // likewise
+    TriageOptions triage;          // of triage, likewise
+    ImportTaskOptions import;      // of import, likewise
 };
 
 // The exit status instead: help was wanted, or the options are wrong; both have been printed.

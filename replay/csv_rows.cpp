@@ -59,7 +59,8 @@ bool is_region_event(const Event& event) {
 
 bool has_site(const Event& event) {
     return event.kind == Kind::block_alloc || event.kind == Kind::block_oom || event.kind == Kind::birth ||
-           event.kind == Kind::try_call || event.kind == Kind::ok;
+           event.kind == Kind::try_call || event.kind == Kind::ok || event.kind == Kind::initial ||
+           event.kind == Kind::initial_segment;
 }
 
 class RowWriter {
@@ -146,6 +147,11 @@ class RowWriter {
                 set(Column::size_bytes, event.own_process_bytes());
                 set(Column::others_bytes, event.other_process_bytes());
                 return;
+            case Kind::tap_oom:
+                set(Column::size_bytes, event.size_bytes);
+                if (event.device_free_bytes() != kNotTold)
+                    set(Column::device_free_bytes, event.device_free_bytes());
+                return;
             case Kind::neighbour:
             case Kind::cap:
                 set(Column::size_bytes, event.link);
@@ -183,7 +189,6 @@ class RowWriter {
             case Kind::tap_segment_free:
             case Kind::tap_segment_map:
             case Kind::tap_segment_unmap:
-            case Kind::tap_oom:
             case Kind::initial:
             case Kind::initial_segment:
             case Kind::cupti_memory:
@@ -293,7 +298,8 @@ class RowWriter {
         SiteKey key;
         if (change.freed) {
             key = site_key(change.freed->site, change.freed->size_bytes);
-        } else if (event.kind == Kind::block_alloc || event.kind == Kind::block_oom) {
+        } else if (event.kind == Kind::block_alloc || event.kind == Kind::block_oom ||
+                   event.kind == Kind::initial) {
             key = site_key(event.site(), event.size_bytes);
         } else if (has_site(event)) {
             key.site = event.site();

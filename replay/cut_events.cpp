@@ -202,7 +202,7 @@ void CutWriter::write_alloc(const Event& event) {
     const bool found = event.kind == Kind::initial;
     std::string line = fmt::format("{} {} {} {}", found ? "initial" : "alloc", name,
                                    places_.where(event.address), exact_size(event.size_bytes));
-    if (!found && event.site() != 0) line += fmt::format(" site={}", site(event.site()));
+    if (event.site() != 0) line += fmt::format(" site={}", site(event.site()));
     say_event(line + keys(event));
     device_reports_ |= !found;
     block_names_[event.address] = name;
@@ -307,8 +307,11 @@ void CutWriter::write_tap(const Event& event) {
     const std::string where =
         fmt::format(" stream={} pool={}{}", stream(event.stream()), event.pool(), keys(event));
     if (event.kind == Kind::tap_oom) {
-        say_event(
-            fmt::format("tap_oom {} free={}{}", exact_size(event.size_bytes), exact_size(event.link), where));
+        const std::string free =
+            event.device_free_bytes() == kNotTold ? "none" : exact_size(event.device_free_bytes());
+        std::string line = fmt::format("tap_oom {} free={}", exact_size(event.size_bytes), free);
+        if (event.requested_bytes() != kNotTold) line += " requested=" + exact_size(event.requested_bytes());
+        say_event(line + where);
         return;
     }
     if (event.kind == Kind::tap_free_requested || event.kind == Kind::tap_free_completed) {
@@ -318,30 +321,9 @@ void CutWriter::write_tap(const Event& event) {
         tap_shown_ = true;
         return;
     }
-    const bool gone = event.kind == Kind::tap_segment_free || event.kind == Kind::tap_segment_unmap;
     const auto after = regions_.upper_bound(event.address);
-    const bool known = after != regions_.begin() && places_.at(event.address) != nullptr &&
-                       places_.at(std::prev(after)->first) == places_.at(event.address);
-    if (gone) {
-        // Where only the tap saw the segment, a call stands for what it said.
-        if (!known || tap_only_.erase(event.address) == 0) return;
-        reserved_bytes_ -= std::min(reserved_bytes_, event.size_bytes);
-        say_event("free " + std::prev(after)->second);
-        regions_.erase(std::prev(after));
-        return;
-    }
+    if (after == regions_.begin()) return;
     tap_shown_ = true;
-    if (!known) {
-        const CutPlace* const place = places_.at(event.address);
-        const bool direct = place != nullptr && !place->reserved;
-        const std::string name = direct ? place->name : fmt::format("r{}", ++name_count_);
-        const std::string at = direct ? std::string() : " at=" + places_.where(event.address);
-        say_event(fmt::format("segment {} {}{}", name, exact_size(event.size_bytes), at));
-        reserved_bytes_ += event.size_bytes;
-        regions_[event.address] = name;
-        say_event(fmt::format("{} {}{}", memsnap::name(event.kind), name, where));
-        return;
-    }
     say_event(fmt::format("{} {}{}", name(event.kind), std::prev(after)->second, where));
 }
 

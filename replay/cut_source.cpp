@@ -41,7 +41,7 @@ class Chooser {
         choice_.begin_ticket = std::max(choice_.begin_ticket, window_.events.begin_ticket());
         restate();
         // Both tell of the failure, wherever they stand.
-        for (const auto& record : {operation_record_, tap_record_})
+        for (const auto& record : {operation_record_, tap_of_failure(window_.events, failure_)})
             if (record) kept_.push_back(*record);
         add_older_operation();
         add_after();
@@ -77,6 +77,10 @@ class Chooser {
             return window_.events.begin_ticket();
         uint64_t ticket = std::min(failure_.ticket, choice_.operation.first_refused_ticket);
         if (const auto& seen = choice_.operation.observation) ticket = std::min(ticket, seen->ticket);
+        const Origin origin = source_.capture.header.origin;
+        if (origin != Origin::recorder)
+            ticket =
+                std::min(ticket, release_begin_ticket(window_.events, choice_.operation, failure_, origin));
         if (const auto kept = source_.kept_since_ticket()) ticket = std::min(ticket, *kept);
         return std::min(ticket, repeated_ticket());
     }
@@ -105,7 +109,6 @@ class Chooser {
     void collect(uint64_t needed_from) {
         kept_.clear();
         objects_.clear();
-        tap_record_.reset();
         for (const LiveObject& object : window_.objects) {
             if (object.live_at_begin && object.object != Object::block && object.device == device_)
                 objects_.insert(object.birth_ticket);
@@ -142,11 +145,10 @@ class Chooser {
             case Kind::cap:
             case Kind::tap_free_requested:
             case Kind::tap_free_completed:
-            case Kind::tap_segment_alloc:
-            case Kind::tap_segment_free:
-            case Kind::tap_segment_map:
-            case Kind::tap_segment_unmap:
                 return event.device == device_;
+            case Kind::tap_segment_alloc:
+            case Kind::tap_segment_map:
+                return tells_of_segment(event, ledger);
             case Kind::block_free:
                 return event.device == device_ && change.freed.has_value();
             case Kind::mem_info:
@@ -172,8 +174,7 @@ class Chooser {
                     operation_record_ = event;
                 return false;
             case Kind::tap_oom:
-                if (is_tap_of_failure(event)) tap_record_ = event;
-                return false;
+                return false;  // the failure's own is taken beside the events
             case Kind::none:
             case Kind::birth:
             case Kind::try_call:
@@ -185,11 +186,19 @@ class Chooser {
             case Kind::note:
             case Kind::category:
             case Kind::tap_alloc:
+            case Kind::tap_segment_free:
+            case Kind::tap_segment_unmap:
             case Kind::keyframe:
             case Kind::cupti_memory:
                 return false;
         }
         return false;
+    }
+
+    // What it told settles a segment; of a region that is not there it tells nothing.
+    bool tells_of_segment(const Event& event, const Ledger& ledger) const {
+        const Segment* const segment = ledger.segment_of(event.address);
+        return segment != nullptr && segment->device == device_;
     }
 
     static bool is_birth_call(const Event& event) {
@@ -213,12 +222,6 @@ class Chooser {
         if (on != device_) return false;
         objects_.insert(event.ticket);
         return true;
-    }
-
-    bool is_tap_of_failure(const Event& event) const {
-        const bool near = event.ticket + policy::kTapReach_count >= failure_.ticket &&
-                          event.ticket <= failure_.ticket + policy::kTapReach_count;
-        return !tap_record_ && near && event.thread == failure_.thread && event.device == device_;
     }
 
     // Observations before the begin that the verdict used and that are not pinned in the cut.
@@ -289,8 +292,6 @@ class Chooser {
                 if (event.kind == Kind::operation && event.thread == failure_.thread &&
                     event.call_ticket() == failure_.ticket) {
                     kept_.push_back(event);
-                } else if (event.kind == Kind::tap_oom && is_tap_of_failure(event)) {
-                    kept_.push_back(event);
                 } else if (!asked && event.ticket <= question && matters(event, ledger, Change{})) {
                     kept_.push_back(event);
                 }
@@ -321,7 +322,6 @@ class Chooser {
     std::unordered_set<uint64_t> objects_;  // births of live objects of the device
     std::optional<Event> operation_record_;
     uint64_t last_report_ticket_ = kNoTicket;
-    std::optional<Event> tap_record_;
     std::optional<Event> last_sample_, last_observation_, least_old_, last_processes_, cap_;
 };
 

@@ -87,7 +87,6 @@ class Stater {
         region.address = segment.address;
         region.size_bytes = segment.size_bytes;
         region.birth_ticket = segment.birth_ticket;
-        region.tap_only = segment.tap_only;
         region.expandable = segment.kind == SegmentKind::expandable;
         const auto object = objects_.find(segment.birth_ticket);
         const bool pooled = object != objects_.end() && object->second.object == Object::async;

@@ -38,7 +38,6 @@ struct StatedRegion {
     uint64_t birth_ticket = 0;
     Op op = Op::cudaMalloc;
     bool expandable = false;
-    bool tap_only = false;  // told by the torch tap alone
     std::optional<uint64_t> stream;
     std::optional<uint16_t> pool;
     std::vector<StatedMapping> mappings;  // of an expandable one, by address

@@ -24,10 +24,6 @@ bool makes_region(const Event& event) {
            (object == Object::device || object == Object::mapping || object == Object::async);
 }
 
-bool tells_segment(const Event& event) {
-    return event.kind == Kind::tap_segment_alloc || event.kind == Kind::tap_segment_map;
-}
-
 }  // namespace
 
 std::string CutDraft::text(uint64_t keyframe_records) const {
@@ -140,15 +136,12 @@ void CutWriter::find_places() {
     for (const StatedRegion& region : state_.regions) {
         if (region.filler) continue;
         places_.add({region.address, region.end(), region.expandable, true, true});
-        if (region.tap_only) tap_only_.insert(region.address);
     }
     for (const Event& event : choice_.events) {
-        const bool unseen = tells_segment(event) && !places_.knows(event.address);
-        if (!makes_region(event) && !unseen) continue;
+        if (!makes_region(event)) continue;
         const bool mapping = event.kind == Kind::ok && object_of(event) == Object::mapping;
         const bool torch = event.kind != Kind::ok || event.has(kFromTorch);
         places_.add({event.address, event.address + event.size_bytes, mapping, false, torch, event.ticket});
-        if (unseen) tap_only_.insert(event.address);
     }
     std::vector<CutRange> loose;
     for (const StatedBlock& block : state_.loose)
@@ -215,6 +208,11 @@ void CutWriter::write_head() {
     if (header.start_mode != StartMode::from_birth)
         line += fmt::format(" start_mode={}", name(header.start_mode));
     if (header.arm_state != ArmState::recording) line += fmt::format(" arm_state={}", name(header.arm_state));
+    // A number that this build does not know is none of the list's.
+    const bool imported = header.origin != Origin::recorder;
+    if (imported)
+        line += fmt::format(" origin={}", header.origin == Origin::unknown ? "none" : name(header.origin));
+    if (header.total_stated) line += " stated=total";
     if (header.stack_wish != StackWish::off) line += fmt::format(" stack_wish={}", name(header.stack_wish));
     if (header.python_stacks != PythonStacks::none)
         line += fmt::format(" python_stacks={}", name(header.python_stacks));

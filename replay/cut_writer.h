@@ -7,7 +7,6 @@
 
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <unordered_map>
 
@@ -112,7 +111,6 @@ class CutWriter {
     std::unordered_map<uint64_t, std::string> block_names_;  // by address, also of freed ones
     std::unordered_map<uint64_t, uint64_t> block_sizes_;     // of live ones, by address
     std::unordered_map<uint64_t, uint64_t> reserved_by_;     // bytes by birth ticket of a region
-    std::set<uint64_t> tap_only_;                            // addresses
     struct Deferred {
         std::string name, where;
         uint64_t size_bytes = 0;

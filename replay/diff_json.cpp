@@ -69,6 +69,8 @@ Json optional_word(std::string_view word) {
 Json side_json(const DiffSide& side) {
     return Json::Object{
         {"source", kSources[side.from_ring ? 1 : 0]},
+        {"origin", side.origin},
+        {"total_stated", side.total_stated},
         {"incident", kEndings[static_cast<size_t>(side.ending)]},
         {"primary", side.incident ? optional_word(side.incident->primary) : Json()},
         {"answer", side.incident ? optional_word(side.incident->answer) : Json()},
@@ -187,6 +189,7 @@ bool allowed(std::string_view path, std::string_view text) {
     if (path == "schema") return text == kSchema;
     if (path == "result") return is_result(text);
     if (ends(".source")) return among(kSources, text);
+    if (ends(".origin")) return is_word(Vocabulary::origin, text);
     if (ends(".incident")) return among(kEndings, text);
     if (ends(".primary")) return is_word(Vocabulary::hypothesis, text);
     if (ends(".answer")) return is_word(Vocabulary::verdict_qualifier, text);

@@ -59,6 +59,10 @@ class SideReader {
         if (failure_ != nullptr) incident();
         amounts();
         if (source_.capture) ring(*source_.capture);
+        side_.origin = text(find(receipt_, {"capture", "origin"}));
+        side_.total_stated = truth(find(receipt_, {"capture", "total_stated"}));
+        // What PyTorch's tools keep is the end of a run.
+        side_.peak_is_whole &= side_.origin == name(Origin::recorder);
         cohort();
         return std::move(side_);
     }
@@ -101,8 +105,9 @@ class SideReader {
         incident.incompatible_free = ledger_amount("incompatible_free_bytes");
         incident.need = number("need_bytes");
         incident.margin = number("margin_bytes");
-        incident.threshold = number("threshold_bytes");
-        incident.deficit = number("deficit_bytes");
+        incident.threshold = ledger_amount("threshold_bytes");
+        // Of a card whose size nobody told the numbers are those of the smallest.
+        if (incident.threshold.known()) incident.deficit = number("deficit_bytes");
         diagnosis(incident);
         side_.steps_ended_count = incident.steps_ended_count;
     }

@@ -81,6 +81,8 @@ struct Grants {
 struct DiffSide {
     std::string label;  // for the screen only
     bool from_ring = false;
+    std::string origin = "recorder";  // who told the events
+    bool total_stated = false;        // the card's size, by a person
     std::string evidence_digest, receipt_digest;
     std::string verdict;  // canonical text
     std::vector<CohortValue> cohort;

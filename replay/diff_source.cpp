@@ -3,6 +3,8 @@
 // A ring, or what begins like a receipt.
 #include "diff_source.h"
 
+#include <algorithm>
+#include <span>
 #include <string_view>
 
 #include "analysis.h"
@@ -12,6 +14,7 @@
 #include "receipt_check.h"
 #include "receipt_file.h"
 #include "receipt_text.h"
+#include "recording.h"
 #include "ring_file.h"
 
 namespace memsnap {
@@ -52,6 +55,14 @@ Result<Source> open_receipt(const RingFile& file) {
     return parsed(file.path(), *content);
 }
 
+// A profiler's trace is JSON as a receipt is; its list of events begins early and is no receipt's member.
+bool names_trace_events(const RingFile& file) {
+    constexpr uint64_t kHead_bytes = uint64_t{64} << 10;
+    std::string head(std::min(kHead_bytes, file.size_bytes()), '\0');
+    if (!file.read(0, std::as_writable_bytes(std::span(head)))) return false;
+    return head.contains("\"traceEvents\"");
+}
+
 }  // namespace
 
 Result<Source> open_source(const std::string& path) {
@@ -59,15 +70,15 @@ Result<Source> open_source(const std::string& path) {
     if (!file) return failure(file.error());
     const auto brace = begins_with_brace(*file);
     if (!brace) return failure(brace.error());
-    if (*brace) return open_receipt(*file);
-    auto capture = Capture::read(path);
-    if (!capture) return failure(std::move(capture.error()));
-    const auto analysis = analyse(*capture, {});
+    if (*brace && !names_trace_events(*file)) return open_receipt(*file);
+    auto recording = open_recording(path, {});
+    if (!recording) return failure(std::move(recording.error()));
+    const auto analysis = analyse(recording->capture, {});
     if (!analysis) return failure(analysis.error());
-    const auto receipt = write_receipt(*capture, *analysis);
+    const auto receipt = write_receipt(recording->capture, *analysis);
     if (!receipt) return failure(receipt.error());
     auto source = parsed(path, *receipt);
-    if (source) source->capture.emplace(std::move(*capture));
+    if (source) source->capture.emplace(std::move(recording->capture));
     return source;
 }
 

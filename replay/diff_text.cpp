@@ -118,9 +118,20 @@ class Screen {
         return "cause undecided";
     }
 
+    // Where it was not the recorder; and who told the card's size.
+    static std::string tool_of(const DiffSide& side) {
+        std::string text;
+        if (side.origin == name(Origin::torch_snapshot)) text = ", from a snapshot of PyTorch's";
+        if (side.origin == name(Origin::profiler_trace)) text = ", from a trace of PyTorch's profiler";
+        if (side.origin == name(Origin::unknown)) text = ", from another program";
+        if (side.total_stated) text += ", its card's size stated";
+        return text;
+    }
+
     void side(std::string_view label, const DiffSide& side) {
         std::string text = fmt::format("{:<7} {}", label, printable(side.label));
         if (!side.from_ring) text += ", a receipt";
+        text += tool_of(side);
         if (side.incident) {
             text += fmt::format(": {}", cause_of(*side.incident));
             if (side.incident->request.known())

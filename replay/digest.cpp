@@ -6,10 +6,7 @@
 #include <sodium/crypto_generichash.h>
 #include <sodium/crypto_hash_sha256.h>
 
-#include <span>
-
 namespace memsnap {
-namespace {
 
 std::string hexadecimal(std::span<const unsigned char> bytes) {
     constexpr std::string_view kHex = "0123456789abcdef";
@@ -20,6 +17,8 @@ std::string hexadecimal(std::span<const unsigned char> bytes) {
     }
     return hex;
 }
+
+namespace {
 
 // `kind`, '-' and 16 digits of BLAKE2b-128 over the kind, a zero byte and the message.
 std::string keyed_token(std::string_view kind, std::string_view message, std::span<const uint8_t> key) {

@@ -6,10 +6,14 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
 namespace memsnap {
+
+// In lower-case digits.
+std::string hexadecimal(std::span<const unsigned char> bytes);
 
 // SHA-256 in lower-case hexadecimal.
 std::string sha256_hex(std::string_view text);

@@ -19,7 +19,7 @@
 //   step                            name= [collection=off] [implied=yes]
 //   note                            dimension=
 //   category                        category=             cap              limit= source=
-//   tap_*                           stream= pool= [free=] keyframe         slot=
+//   tap_*                           stream= pool= [told_again= | free= requested=] keyframe         slot=
 //   cupti_memory                    timestamp_ns= memory_kind= code=
 //
 // and at the end thread=, library= (when not 0) and flags= (names joined by a comma, when any but `totals`).
@@ -109,7 +109,10 @@ void add_step(Line& line, const Event& event) {
 
 void add_tap(Line& line, const Event& event) {
     add(line, " stream={:#x} pool={}", event.stream(), event.pool());
-    if (event.kind == Kind::tap_oom) add(line, " free={}", event.link);
+    if (event.told_again()) add(line, " told_again=yes");
+    if (event.kind != Kind::tap_oom) return;
+    if (event.device_free_bytes() != kNotTold) add(line, " free={}", event.device_free_bytes());
+    if (event.requested_bytes() != kNotTold) add(line, " requested={}", event.requested_bytes());
 }
 
 using AddFields = void (*)(Line&, const Event&);
@@ -330,6 +333,9 @@ void dump_header(const Capture& capture, std::FILE* out, const Names& names) {
     field(out, "clock_source", name(header.clock_source));
     field(out, "start_mode", name(header.start_mode));
     field(out, "arm_state", name(header.arm_state));
+    field(out, "origin", name(header.origin));
+    field(out, "total_stated", header.total_stated);
+    field(out, "tap", name(header.tap));
     field(out, "sidecar", header.has_sidecar ? "beside" : "none");
     fmt::print(out, "stacks wish={} python={} native={} depth={}\n", name(header.stack_wish),
                name(header.python_stacks), name(header.native_stacks), header.stack_depth_count);

@@ -12,6 +12,11 @@ namespace memsnap {
 
 inline constexpr uint64_t kNoTicket = ~uint64_t{0};
 inline constexpr int kDeviceCapacity = 32;
+// The torch tap's: a pool without a number, a segment record of an older segment, a number of bytes that is
+// not known.
+inline constexpr uint16_t kPoolUnknown = 65535;
+inline constexpr uint16_t kToldAgain = 1;
+inline constexpr uint64_t kNotTold = ~uint64_t{0};
 
 // Bits of Event::flags; the reader passes only bits this build knows.
 enum EventFlag : uint8_t {
@@ -44,13 +49,13 @@ struct Event {
 
     bool has(EventFlag flag) const { return (flags & flag) != 0; }
 
-    // block_alloc, block_oom, birth, try_call, ok
+    // block_alloc, block_oom, birth, try_call, ok, initial, initial_segment
     uint64_t site() const { return link; }
     // block_free, free, free_fail; kNoTicket when the birth was never seen
     uint64_t birth_ticket() const { return link; }
     // fail, and operation: the first failed device call
     uint64_t call_ticket() const { return link; }
-    // mem_info, device_sample
+    // mem_info, device_sample; free also tap_oom
     uint64_t device_total_bytes() const { return size_bytes; }
     uint64_t device_free_bytes() const { return link; }
     // process_sample
@@ -82,6 +87,12 @@ struct Event {
     uint16_t birth_phase() const { return extra16; }
     uint64_t stream() const { return extra; }
     uint16_t pool() const { return extra16; }
+    // tap_segment_alloc, tap_segment_map: about a segment that is older than the record
+    bool told_again() const {
+        return code == kToldAgain && (kind == Kind::tap_segment_alloc || kind == Kind::tap_segment_map);
+    }
+    // tap_oom; kNotTold: not known. Its device_free_bytes() too.
+    uint64_t requested_bytes() const { return address; }
 };
 
 }  // namespace memsnap

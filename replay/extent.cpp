@@ -9,8 +9,6 @@ namespace memsnap {
 
 namespace {
 
-constexpr uint64_t kLargeRequest_bytes = uint64_t{10} << 20;
-
 // Native: small segments are 2 MiB and nothing else is. Expandable: the pages tell, unless pages of large
 // ones were configured as small; then only a block too large for the small pool does.
 SizeClass size_class(const Segment& segment) {
@@ -56,7 +54,7 @@ std::vector<Extent> extent_table(const Ledger& ledger, int device) {
         row.size_class = size_class(segment);
         if (segment.tap_known) {
             row.stream = segment.stream;
-            row.pool = segment.pool;
+            if (segment.pool != kPoolUnknown) row.pool = segment.pool;
         }
         while (piece != pieces.end() && piece->address < segment.address)
             ++piece;

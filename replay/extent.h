@@ -28,6 +28,7 @@ enum class Compatibility : uint8_t {
 inline constexpr uint64_t kSmallRequestLimit_bytes = uint64_t{1} << 20;
 inline constexpr uint64_t kSmallSegment_bytes = uint64_t{2} << 20;
 inline constexpr uint64_t kLargeSegment_bytes = uint64_t{20} << 20;
+inline constexpr uint64_t kLargeRequest_bytes = uint64_t{10} << 20;  // from here on a segment of its own
 
 // A range of a segment, live or free: the row of the extent table.
 struct Extent {

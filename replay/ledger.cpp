@@ -149,7 +149,12 @@ std::optional<Rule> Ledger::initial_block(const Event& event, Change& change) {
     block.address = event.address;
     block.size_bytes = event.size_bytes;
     block.birth_ticket = event.ticket;
+    block.site = event.site();
+    block.step = step_count_;
+    block.phase = phase_on(event.thread);
+    block.thread = event.thread;
     block.device = event.device;
+    take_request(block);
     return add_block(block, &change.born);
 }
 

@@ -11,6 +11,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <unordered_map>
 #include <vector>
 
 #include "address_table.h"
@@ -30,15 +31,13 @@ struct Block {
     uint64_t size_bytes = 0;  // granted
     uint64_t birth_ticket = kNoTicket;
     uint64_t site = 0;
-    uint64_t requested_bytes = 0;  // 0: not known
-    uint64_t stream = 0;           // meaningful with tap_known
+    uint64_t requested_bytes = 0;  // meaningful with told
     uint32_t step = 0;             // steps ended before the birth
     uint16_t phase = 0;            // folded name of the phase of the birth, 0: none
-    uint16_t pool = 0;             // meaningful with tap_known
     uint16_t thread = 0;           // meaningful for births in the window
     Category category = Category::none;
     int8_t device = -1;
-    bool tap_known = false;    // requested size, stream and pool were told by the torch tap
+    bool told = false;         // by the torch tap, what was requested
     bool birth_known = false;  // site, step and phase are those of the birth
 
     uint64_t end() const { return address + size_bytes; }
@@ -79,7 +78,6 @@ struct Segment {
     SegmentKind kind = SegmentKind::native;
     SegmentState state = SegmentState::candidate;
     bool tap_known = false;
-    bool tap_only = false;  // no tap of the runtime or driver saw it
 
     uint64_t end() const { return address + size_bytes; }
 };
@@ -211,6 +209,7 @@ class Ledger {
 
     const DeviceTotals& device(int device) const { return totals_[static_cast<size_t>(device)]; }
     std::vector<int> devices() const;  // that have blocks, segments or reports, ascending
+    // Whether the torch tap was there by now.
     bool tap_seen() const { return tap_seen_; }
     uint32_t step_count() const { return step_count_; }
     // That a birth on the thread has; folded name, 0: none.
@@ -260,18 +259,13 @@ class Ledger {
     uint64_t block_count() const { return blocks_.size(); }
     uint64_t object_count() const { return objects_.size(); }
     // What a copy of it costs.
-    uint64_t entry_count() const { return block_count() + object_count() + ranges_.begun_count(); }
+    uint64_t entry_count() const {
+        return block_count() + object_count() + ranges_.begun_count() + pending_request_count_;
+    }
 
   private:
-    // Told by the torch tap about a block that is about to be reported.
-    struct PendingTap {
-        uint64_t address = 0;
-        uint64_t requested_bytes = 0;
-        uint64_t stream = 0;
-        uint16_t pool = 0;
-    };
     struct DeviceState {
-        PendingTap tap;
+        std::unordered_map<uint64_t, uint64_t> requested_bytes;  // by address, of blocks not born yet
         uint64_t tap_completed_address = 0;
         uint64_t tap_requested_address = 0;
         std::set<uint64_t> candidates;  // addresses of the segments in that state; account() keeps it
@@ -293,6 +287,7 @@ class Ledger {
     // ledger_blocks.cpp
     std::optional<Rule> block_alloc(const Event& event, Change& change);
     std::optional<Rule> block_free(const Event& event, Change& change);
+    void take_request(Block& born);
     std::optional<Rule> add_block(const Block& block, const Block** entered);
     Block remove_block(const AddressTable<Block>::Place& where);
     std::optional<Rule> take_totals(const Event& event);
@@ -338,6 +333,7 @@ class Ledger {
     Ranges ranges_;
     std::optional<Rule> begin_problem_;
     uint64_t birth_announced_at_ = kNoTicket;
+    uint64_t pending_request_count_ = 0;
     uint32_t step_count_ = 0;
     bool tap_seen_ = false;
 };

@@ -36,19 +36,22 @@ std::optional<Rule> Ledger::block_alloc(const Event& event, Change& change) {
     block.thread = event.thread;
     block.device = event.device;
     block.birth_known = true;
-    if (event.device >= 0) {
-        PendingTap& tap = states_[static_cast<size_t>(event.device)].tap;
-        if (tap.address == event.address && tap.address != 0) {
-            block.requested_bytes = tap.requested_bytes;
-            block.stream = tap.stream;
-            block.pool = tap.pool;
-            block.tap_known = true;
-            tap = {};
-        }
-    }
+    take_request(block);
     const auto broken = add_block(block, &change.born);
     const auto totals = take_totals(event);
     return broken ? broken : totals;
+}
+
+// What was requested is told right before a birth, and of that birth alone.
+void Ledger::take_request(Block& born) {
+    if (born.device < 0) return;
+    auto& requested = states_[static_cast<size_t>(born.device)].requested_bytes;
+    const auto found = requested.find(born.address);
+    if (found == requested.end()) return;
+    born.requested_bytes = found->second;
+    born.told = true;
+    requested.erase(found);
+    --pending_request_count_;
 }
 
 std::optional<Rule> Ledger::add_block(const Block& block, const Block** entered) {
@@ -170,16 +173,8 @@ void Ledger::settle_candidates(int device, uint64_t previous_report) {
 void Ledger::tap_alloc(const Event& event) {
     tap_seen_ = true;
     if (event.device < 0) return;
-    Block* const block = blocks_.find(event.address);
-    if (block != nullptr && !block->tap_known) {
-        block->requested_bytes = event.size_bytes;
-        block->stream = event.stream();
-        block->pool = event.pool();
-        block->tap_known = true;
-    } else {
-        states_[static_cast<size_t>(event.device)].tap = {event.address, event.size_bytes, event.stream(),
-                                                          event.pool()};
-    }
+    auto& requested = states_[static_cast<size_t>(event.device)].requested_bytes;
+    if (requested.insert_or_assign(event.address, event.size_bytes).second) ++pending_request_count_;
 }
 
 // A free is requested, reported, and completed at once or later; the report comes after a completion at once.

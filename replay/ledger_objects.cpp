@@ -206,38 +206,20 @@ std::optional<PhysicalMemory> Ledger::drop_handle(const DriverObject& object) {
     return gone;
 }
 
-// What the torch tap says of a segment that the other taps saw refines it; else it is all there is.
+// The torch tap refines a segment that was seen being made; of another it tells nothing, also when it tells
+// of an older one again.
 void Ledger::tap_segment(const Event& event) {
     tap_seen_ = true;
+    const bool lives = event.kind == Kind::tap_segment_alloc || event.kind == Kind::tap_segment_map;
     Segment* const segment = segments_.at_or_before(event.address);
-    const bool seen = segment != nullptr && event.address < segment->end();
-    const bool gone = event.kind == Kind::tap_segment_free || event.kind == Kind::tap_segment_unmap;
-    const bool expandable = event.kind == Kind::tap_segment_map || event.kind == Kind::tap_segment_unmap;
-    if (gone) {
-        if (!seen || !segment->tap_only || event.size_bytes > segment->end() - event.address) return;
-        unmap(event.address, event.size_bytes);
-    } else if (seen) {
-        segment->stream = event.stream();
-        segment->pool = event.pool();
-        segment->tap_known = true;
-        account(*segment, false);
-        if (segment->device < 0) segment->device = event.device;
-        segment->state = SegmentState::segment;
-        account(*segment, true);
-    } else if (event.size_bytes != 0 && event.address <= ~event.size_bytes) {
-        Segment region;
-        region.address = event.address;
-        region.size_bytes = event.size_bytes;
-        region.birth_ticket = event.ticket;
-        region.stream = event.stream();
-        region.pool = event.pool();
-        region.device = event.device;
-        region.kind = expandable ? SegmentKind::expandable : SegmentKind::native;
-        region.granule_bytes = expandable ? event.size_bytes : 0;
-        region.state = SegmentState::segment;
-        region.tap_known = region.tap_only = true;
-        add_region(region);
-    }
+    if (!lives || segment == nullptr || event.address >= segment->end()) return;
+    segment->stream = event.stream();
+    segment->pool = event.pool();
+    segment->tap_known = true;
+    account(*segment, false);
+    if (segment->device < 0) segment->device = event.device;
+    segment->state = SegmentState::segment;
+    account(*segment, true);
 }
 
 }  // namespace memsnap

@@ -9,6 +9,7 @@
 
 #include "advice.h"
 #include "qualifier.h"
+#include "reference.h"
 #include "rules.h"
 #include "shapes.h"
 #include "verdict.h"
@@ -47,6 +48,7 @@ constexpr std::string_view kRemovedFields[] = {"addresses",    "file_names",  "h
 #define MEMSNAP_WORD(name, ...) #name,
 constexpr std::string_view kStartModes[] = {MEMSNAP_START_MODES(MEMSNAP_WORD)};
 constexpr std::string_view kArmStates[] = {MEMSNAP_ARM_STATES(MEMSNAP_WORD)};
+constexpr std::string_view kOrigins[] = {MEMSNAP_ORIGINS(MEMSNAP_WORD) "unknown"};
 constexpr std::string_view kSamplings[] = {MEMSNAP_SAMPLINGS(MEMSNAP_WORD)};
 constexpr std::string_view kBlinds[] = {MEMSNAP_BLINDS(MEMSNAP_WORD)};
 constexpr std::string_view kStackWishes[] = {MEMSNAP_STACK_WISHES(MEMSNAP_WORD)};
@@ -163,6 +165,10 @@ Words words(Vocabulary vocabulary) {
             return kStartModes;
         case Vocabulary::arm_state:
             return kArmStates;
+        case Vocabulary::origin:
+            return kOrigins;
+        case Vocabulary::reference_kind:
+            return kReferenceKinds;
         case Vocabulary::failure_seen:
             return kFailureSeen;
         case Vocabulary::uncertainty:

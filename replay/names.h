@@ -38,6 +38,8 @@ enum class Vocabulary : uint8_t {
     removed_field,
     start_mode,
     arm_state,
+    origin,
+    reference_kind,
     failure_seen,
     uncertainty,
     rule,

@@ -121,6 +121,32 @@ Operation read_operation(const EventStream& events, const std::vector<Event>& re
     return operation;
 }
 
+std::optional<Event> tap_of_failure(const EventStream& events, const Event& failure) {
+    if (failure.kind != Kind::block_oom) return std::nullopt;
+    const uint64_t reach = std::min(failure.ticket, policy::kTapReach_count);
+    const uint64_t first = std::max(events.begin_ticket(), failure.ticket - reach);
+    for (uint64_t ticket = failure.ticket; ticket-- > first;) {
+        Event event;
+        const bool same =
+            events.read(ticket, event) && event.thread == failure.thread && event.device == failure.device;
+        if (same && event.kind == Kind::block_oom) break;
+        if (same && event.kind == Kind::tap_oom) return event;
+    }
+    return std::nullopt;
+}
+
+uint64_t release_begin_ticket(const EventStream& events, const Operation& operation, const Event& failure,
+                              Origin origin) {
+    if (origin == Origin::recorder) return operation.first_refused_ticket;
+    for (uint64_t ticket = failure.ticket; ticket-- > events.begin_ticket();) {
+        Event event;
+        const bool served = events.kind(ticket) == Kind::block_alloc && events.read(ticket, event) &&
+                            event.device == failure.device;
+        if (served) return ticket + 1;
+    }
+    return events.begin_ticket();
+}
+
 Measure segment_request(const Operation& operation, const Event& failure, bool caching,
                         uint64_t mapped_tail_bytes) {
     const uint64_t request = failure.size_bytes;

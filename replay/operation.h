@@ -30,6 +30,15 @@ struct Operation {
 Operation read_operation(const EventStream& events, const std::vector<Event>& recorded, const Event& failure,
                          bool path_hooked);
 
+// The torch tap's word about an OOM report: the last `tap_oom` of its thread and device shortly before it,
+// with no other report of the two between; nullopt: none, or another failure.
+std::optional<Event> tap_of_failure(const EventStream& events, const Event& failure);
+
+// From when on a hole freed was freed during the failing operation: since its first refused call. Where calls
+// were not recorded, since the last block that was served. kNoTicket: no call was refused.
+uint64_t release_begin_ticket(const EventStream& events, const Operation& operation, const Event& failure,
+                              Origin origin);
+
 // N. `mapped_tail_bytes`: free mapped bytes at the end of the largest growable segment, which a mapping
 // operation need not ask for again.
 Measure segment_request(const Operation& operation, const Event& failure, bool caching,

@@ -105,6 +105,10 @@ OutputFile::~OutputFile() {
     if (!temporary_.empty()) ::unlink(temporary_.c_str());
 }
 
+void OutputFile::keep_private() {
+    if (descriptor_ >= 0) ::fchmod(descriptor_, 0600);
+}
+
 Error OutputFile::cannot_write() const {
     if (temporary_.empty()) return output_error("standard output", system_words("cannot be written"), "");
     return output_error(path_, system_words("cannot be written"), "check the folder and its free space");

@@ -20,6 +20,7 @@ class OutputFile {
     OutputFile& operator=(OutputFile&&) = delete;
     ~OutputFile();  // what was not finished goes away
 
+    void keep_private();  // readable by its owner alone
     Result<void> write(std::string_view content);
     Result<void> finish();  // gives the file its name
 

@@ -48,6 +48,9 @@ inline constexpr uint64_t kTransientAge_ns = 1'000'000'000;
 inline constexpr uint64_t kOperationReach_count = 4096;
 inline constexpr uint64_t kTapReach_count = 64;
 
+// No card has more: bounds a total that nobody told.
+inline constexpr uint64_t kLargestCard_bytes = uint64_t{1} << 40;
+
 // A rise of the outside lane counts over this many observations in a row.
 inline constexpr uint64_t kDeviceRiseObservations_count = 3;
 

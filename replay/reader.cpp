@@ -20,6 +20,16 @@ Result<Capture> Capture::read(const std::string& path) {
     return Reader(std::move(*file)).read(true);
 }
 
+Result<Capture> Capture::read(CaptureFiles files) {
+    auto file = RingFile::open(files.ring_path, files.path);
+    if (!file) return failure(std::move(file.error()));
+    auto capture = Reader(std::move(*file)).read(true);
+    if (!capture) return capture;
+    capture->names_path = std::move(files.names_path);
+    capture->owner_ = std::move(files.owner);
+    return capture;
+}
+
 Result<Capture> Capture::read_facts(const std::string& path) {
     auto file = RingFile::open(path);
     if (!file) return failure(std::move(file.error()));

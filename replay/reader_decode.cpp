@@ -26,6 +26,13 @@ MEMSNAP_BLINDS(MEMSNAP_SAME_BLIND)
 #define MEMSNAP_SAME_SAMPLING(name, number, ...) \
     static_assert(static_cast<int>(wire::Sampling::name) == number);
 MEMSNAP_SAMPLINGS(MEMSNAP_SAME_SAMPLING)
+#define MEMSNAP_SAME_ORIGIN(name, number, ...) static_assert(static_cast<int>(wire::Origin::name) == number);
+MEMSNAP_ORIGINS(MEMSNAP_SAME_ORIGIN)
+#define MEMSNAP_SAME_TAP_STATE(name, number, ...) \
+    static_assert(static_cast<int>(wire::TapState::name) == number);
+MEMSNAP_TAP_STATES(MEMSNAP_SAME_TAP_STATE)
+static_assert(kPoolUnknown == wire::kPoolUnknown && kToldAgain == wire::kToldAgain &&
+              kNotTold == wire::kRequestedUnknown);
 static_assert(kNoTicket == wire::kNoTicket && kDeviceCapacity == wire::kDeviceCapacity);
 
 constexpr uint8_t kKnownFlags =

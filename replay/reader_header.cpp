@@ -169,6 +169,9 @@ void Reader::take_header() {
         known(static_cast<uint32_t>(wire_.clock_source), ClockSource::arm_cntvct, ClockSource::unknown);
     out.start_mode = known(static_cast<uint32_t>(wire_.start_mode), StartMode::late, StartMode::late);
     out.arm_state = known(static_cast<uint32_t>(wire_.arm_state), ArmState::standby, ArmState::cold);
+    out.origin = known(static_cast<uint32_t>(wire_.origin), Origin::profiler_trace, Origin::unknown);
+    out.tap = known(static_cast<uint32_t>(wire_.tap), TapState::off, TapState::untold);
+    out.total_stated = (wire_.stated & wire::kTotalStated) != 0;
     out.has_sidecar = wire_.sidecar == wire::Sidecar::beside;
     const uint32_t flags = wire_.config.flags;
     out.config = {.known = (flags & wire::kConfigKnown) != 0,

@@ -185,7 +185,7 @@ class SidecarWalk {
 namespace {
 
 std::string read_into(const Capture& capture, Names& names) {
-    auto opened = RingFile::open(capture.path + kNamesSuffix);
+    auto opened = RingFile::open(capture.names_path);
     if (!opened) return "cannot be read";
     const auto file = std::make_shared<const RingFile>(std::move(*opened));
     const uint64_t size_bytes = file->size_bytes();

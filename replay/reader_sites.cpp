@@ -77,6 +77,7 @@ std::optional<CodeObject> SiteRecords::code(uint32_t id) const {
     code.first_line = entry.first_line;
     code.python_major = static_cast<uint8_t>(entry.python_version >> 8);
     code.python_minor = static_cast<uint8_t>(entry.python_version);
+    code.told = entry.python_version == wire::kFrameTold;
     code.file = text_at(bytes, file_at, entry.file_name_bytes);
     code.function = text_at(bytes, name_at, entry.name_bytes);
     const auto table = std::span(bytes).subspan(table_at, entry.line_table_bytes);

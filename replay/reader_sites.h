@@ -34,6 +34,7 @@ struct RecordedStack {
 struct CodeObject {
     uint32_t first_line = 0;
     uint8_t python_major = 0, python_minor = 0;
+    bool told = false;           // by PyTorch's tools: first_line is the frame's own line
     std::string file, function;  // bytes of any value
     std::vector<std::byte> line_table;
 };

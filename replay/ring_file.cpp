@@ -41,15 +41,15 @@ RingFile::~RingFile() {
     if (descriptor_ >= 0) ::close(descriptor_);
 }
 
-Result<RingFile> RingFile::open(const std::string& path) {
+Result<RingFile> RingFile::open(const std::string& path, const std::string& shown_path) {
     const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (descriptor < 0) return failure(io_error(path, "cannot be opened", errno));
+    if (descriptor < 0) return failure(io_error(shown_path, "cannot be opened", errno));
     struct stat status;
     if (::fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode)) {
         ::close(descriptor);
-        return failure(io_error(path, "is not a regular file", 0));
+        return failure(io_error(shown_path, "is not a regular file", 0));
     }
-    return RingFile(path, descriptor, static_cast<uint64_t>(status.st_size));
+    return RingFile(shown_path, descriptor, static_cast<uint64_t>(status.st_size));
 }
 
 Result<void> RingFile::read(uint64_t offset_bytes, std::span<std::byte> into) const {

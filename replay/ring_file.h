@@ -15,7 +15,9 @@ namespace memsnap {
 
 class RingFile {
   public:
-    static Result<RingFile> open(const std::string& path);
+    static Result<RingFile> open(const std::string& path) { return open(path, path); }
+    // The same where errors are to show another name.
+    static Result<RingFile> open(const std::string& path, const std::string& shown_path);
     RingFile(RingFile&& other) noexcept;
     RingFile& operator=(RingFile&&) = delete;
     ~RingFile();

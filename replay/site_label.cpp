@@ -82,9 +82,20 @@ bool is_of(const SiteFrame& frame, std::span<const std::string_view> objects) {
     return std::ranges::any_of(objects, [&](std::string_view name) { return frame.file.starts_with(name); });
 }
 
+// Of what a symbol alone tells nothing is taken for the user's.
 bool is_of_torch(const SiteFrame& frame) {
     constexpr std::array<std::string_view, 2> kObjects = {"libc10", "libtorch"};
-    return is_of(frame, kObjects);
+    return frame.symbol || is_of(frame, kObjects);
+}
+
+// What PyTorch's recorder saw of itself and of the allocator.
+bool is_of_torchs_recorder(const SiteFrame& frame) {
+    constexpr std::array<std::string_view, 4> kBegins = {
+        "torch::unwind::", "torch::CapturedTraceback::", "torch::cuda::(anonymous namespace)::gather",
+        "c10::cuda::CUDACachingAllocator::"};
+    return frame.symbol && std::ranges::any_of(kBegins, [&](std::string_view begin) {
+               return frame.function.starts_with(begin);
+           });
 }
 
 // What every thread runs through, and the interpreter.
@@ -197,7 +208,9 @@ std::string native_label(const SiteFrames& frames, size_t columns_most, Letters 
         first([](const SiteFrame& one) { return one.known && !is_of_torch(one) && !is_of_runtime(one); });
     if (frame == nullptr && operation) return cut(*operation, " (PyTorch)");
     if (frame == nullptr)
-        frame = first([](const SiteFrame& one) { return one.known && !one.function.empty(); });
+        frame = first([](const SiteFrame& one) {
+            return one.known && !one.function.empty() && !is_of_torchs_recorder(one);
+        });
     if (frame == nullptr) frame = first(&SiteFrame::known);
     if (frame == nullptr) return {};
     const std::string label = frame_label(*frame, letters) + more;

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
+#include <array>
 #include <utility>
 
 namespace memsnap {
@@ -34,17 +34,25 @@ size_t portable_part(std::string_view path) {
     return begin == 0 ? base : begin;
 }
 
+// A frame that PyTorch named by a symbol has the source file that the symbol's object tells, if any.
+bool is_native_source(std::string_view file) {
+    constexpr std::array<std::string_view, 8> kSuffixes = {".c",  ".cc",  ".cpp", ".cxx",
+                                                           ".cu", ".cuh", ".h",   ".hpp"};
+    return file.empty() || file == "??" ||
+           std::ranges::any_of(kSuffixes, [&](std::string_view suffix) { return file.ends_with(suffix); });
+}
+
 }  // namespace
 
 std::optional<SiteFunction> SiteNames::function(uint32_t code_id) const {
     auto code = names_.sites.code(code_id);
     if (!code) return std::nullopt;
     const CodeLines lines = {code->python_major, code->python_minor, code->first_line};
-    return SiteFunction{std::move(code->function), std::move(code->file), code->first_line,
+    return SiteFunction{std::move(code->function), std::move(code->file), code->first_line, code->told,
                         LineTable(lines, code->line_table)};
 }
 
-SiteFrame SiteNames::python_frame(const PythonPlace& place) {
+SiteFrame SiteNames::code_frame(const PythonPlace& place) {
     SiteFrame frame;
     frame.local_id = uint64_t{place.code} << 32 | place.instruction_bytes;
     const auto& of = functions_.get(place.code, [&] { return function(place.code); });
@@ -52,8 +60,14 @@ SiteFrame SiteNames::python_frame(const PythonPlace& place) {
     frame.known = true;
     frame.function = of->function;
     frame.file = of->file;
-    frame.first_line = of->first_line;
-    frame.line = of->lines.line_at(place.instruction_bytes);
+    if (of->told) {
+        frame.native = frame.symbol = is_native_source(of->file);
+        if (of->first_line != 0) frame.line = of->first_line;
+        if (frame.file == "??") frame.file.clear();
+    } else {
+        frame.first_line = of->first_line;
+        frame.line = of->lines.line_at(place.instruction_bytes);
+    }
     return frame;
 }
 
@@ -76,8 +90,10 @@ SiteFrame SiteNames::native_frame(uint64_t return_address, const RecordedStack& 
 SiteFrames SiteNames::python_frames(uint64_t token) {
     SiteFrames frames;
     if (const auto stack = names_.sites.stack(token)) {
-        for (const PythonPlace& place : stack->python)
-            frames.push_back(python_frame(place));
+        for (const PythonPlace& place : stack->python) {
+            SiteFrame frame = code_frame(place);
+            if (!frame.native) frames.push_back(std::move(frame));
+        }
     }
     return frames;
 }
@@ -87,6 +103,10 @@ SiteFrames SiteNames::native_frames(uint64_t token) {
     if (const auto stack = names_.sites.stack(token)) {
         for (const uint64_t address : stack->native)
             frames.push_back(native_frame(address, *stack));
+        for (const PythonPlace& place : stack->python) {
+            SiteFrame frame = code_frame(place);
+            if (frame.native) frames.push_back(std::move(frame));
+        }
     }
     return frames;
 }
@@ -100,8 +120,13 @@ const SiteFrames& SiteNames::native(uint64_t token) {
 }
 
 SiteFrames SiteNames::all(uint64_t token) {
-    SiteFrames frames = native_frames(token);
-    std::ranges::move(python_frames(token), std::back_inserter(frames));
+    SiteFrames frames;
+    if (const auto stack = names_.sites.stack(token)) {
+        for (const uint64_t address : stack->native)
+            frames.push_back(native_frame(address, *stack));
+        for (const PythonPlace& place : stack->python)
+            frames.push_back(code_frame(place));
+    }
     return frames;
 }
 

@@ -18,11 +18,12 @@ namespace memsnap {
 
 struct SiteFrame {
     bool native = false;
-    uint64_t local_id = 0;         // equal for one place in one process
-    std::string function;          // native: demangled
-    std::string file;              // as Python was told it; native: base name of the object
-    std::optional<uint32_t> line;  // Python's
-    uint32_t first_line = 0;       // of the function, Python's
+    bool symbol = false;    // native, and told by its function alone: the object is not known
+    uint64_t local_id = 0;  // equal for one place in one process
+    std::string function;   // native: demangled
+    std::string file;       // as Python was told it; native: base name of the object, or the source file
+    std::optional<uint32_t> line;  // Python's, or a symbol's
+    uint32_t first_line = 0;       // of the function, Python's; 0: not known
     uint64_t offset_bytes = 0;     // native: of the return address, in the object
     bool known = false;            // Python: the code object is told; native: the object
 };
@@ -33,6 +34,7 @@ using SiteFrames = std::vector<SiteFrame>;  // innermost first
 struct SiteFunction {
     std::string function, file;
     uint32_t first_line = 0;
+    bool told = false;  // by PyTorch's tools, with its line instead of the function's first one
     LineTable lines;
 };
 
@@ -43,7 +45,8 @@ class SiteNames {
     // Empty: none, or nothing is known of the token. Valid until one of the same sort is asked for.
     const SiteFrames& python(uint64_t token);
     const SiteFrames& native(uint64_t token);
-    // Native frames lie inside the innermost Python frame, so they come first.
+    // Native frames that the recorder saw lie inside the innermost Python frame, so they come first; told
+    // ones keep their places.
     SiteFrames all(uint64_t token);
 
     const Names& names() const { return names_; }
@@ -53,7 +56,7 @@ class SiteNames {
     static constexpr uint64_t kRemembered_bytes_most = uint64_t{32} << 20;  // of each other sort
 
     std::optional<SiteFunction> function(uint32_t code_id) const;
-    SiteFrame python_frame(const PythonPlace& place);
+    SiteFrame code_frame(const PythonPlace& place);
     SiteFrame native_frame(uint64_t return_address, const RecordedStack& stack);
     SiteFrames python_frames(uint64_t token);
     SiteFrames native_frames(uint64_t token);

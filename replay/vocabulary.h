@@ -52,6 +52,10 @@ inline constexpr size_t kBlindCount = static_cast<size_t>(Blind::original_missin
 enum class Sampling : uint32_t {
     MEMSNAP_SAMPLINGS(MEMSNAP_ENUMERATOR)
 };
+// What became of the torch tap.
+enum class TapState : uint32_t {
+    MEMSNAP_TAP_STATES(MEMSNAP_ENUMERATOR)
+};
 // What births get a site from: what was wanted, and what became of it.
 enum class StackWish : uint8_t {
     MEMSNAP_STACK_WISHES(MEMSNAP_ENUMERATOR)
@@ -70,6 +74,10 @@ enum class ClockSource : uint32_t {
 };
 enum class StartMode : uint32_t {
     MEMSNAP_START_MODES(MEMSNAP_ENUMERATOR)
+};
+// Who told the events; unknown: a number that this build does not know, and so not the recorder.
+enum class Origin : uint32_t {
+    MEMSNAP_ORIGINS(MEMSNAP_ENUMERATOR) unknown = UINT32_MAX
 };
 enum class ArmState : uint32_t {
     MEMSNAP_ARM_STATES(MEMSNAP_ENUMERATOR)
@@ -100,12 +108,14 @@ std::string_view name(Category category);
 std::string_view name(CapSource source);
 std::string_view name(Blind blind);
 std::string_view name(Sampling sampling);
+std::string_view name(TapState state);
 std::string_view name(StackWish wish);
 std::string_view name(PythonStacks stacks);
 std::string_view name(NativeStacks stacks);
 std::string_view name(LibraryRole role);
 std::string_view name(ClockSource source);
 std::string_view name(StartMode mode);
+std::string_view name(Origin origin);
 std::string_view name(ArmState state);
 std::string_view name(JobKeySource source);
 std::string_view name(Trouble trouble);

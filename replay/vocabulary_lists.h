@@ -96,6 +96,7 @@
 #define MEMSNAP_BLINDS(X)                                                                       \
     X(none, 0) X(deepbind, 1) X(dlmopen, 2) X(unknown_entry_point, 3) X(resolver_bypassed, 4)   \
     X(original_missing, 5)
+#define MEMSNAP_TAP_STATES(X) X(untold, 0) X(attached, 1) X(missing, 2) X(refused, 3) X(off, 4)
 #define MEMSNAP_SAMPLINGS(X)                                                                    \
     X(unknown, 0) X(nvml, 1) X(off, 2) X(nvml_missing, 3) X(nvml_failed, 4)
 #define MEMSNAP_STACK_WISHES(X) X(off, 0) X(automatic, 1) X(python, 2) X(native, 3) X(both, 4)
@@ -107,6 +108,7 @@
     X(program, 5)
 #define MEMSNAP_CLOCK_SOURCES(X) X(unknown, 0) X(monotonic_ns, 1) X(x86_tsc, 2) X(arm_cntvct, 3)
 #define MEMSNAP_START_MODES(X) X(from_birth, 0) X(late, 1)
+#define MEMSNAP_ORIGINS(X) X(recorder, 0) X(torch_snapshot, 1) X(profiler_trace, 2)
 #define MEMSNAP_ARM_STATES(X) X(recording, 0) X(cold, 1) X(standby, 2)
 #define MEMSNAP_JOB_KEYS(X) X(none, 0) X(launcher, 1) X(session, 2)
 #define MEMSNAP_TROUBLES(X)                                                                     \

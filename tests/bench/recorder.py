@@ -21,6 +21,7 @@ MODES = {
     OFF: ("off", None),
     "torch history": ("history", None),
     "memsnap": ("off", "off"),
+    "memsnap and its torch tap": ("tap", "off"),
     "torch python": ("python", None),
     "torch python, allocations": ("python-alloc", None),
     "memsnap python": ("off", "python"),
@@ -30,6 +31,7 @@ MODES = {
 # What is compared with what, and the bar where the design sets one.
 PAIRS_OF_MODES = [
     ("memsnap", "torch history", 1),
+    ("memsnap and its torch tap", "torch history", None),
     ("memsnap python", "torch python", 1 / 5),
     ("memsnap python", "torch python, allocations", None),
     ("memsnap both", "torch all", 1 / 6),
@@ -37,7 +39,7 @@ PAIRS_OF_MODES = [
 
 
 def measure(mode: str, stacks: str | None, folder: str) -> dict[str, float]:
-    environment = dict(os.environ, MEMSNAP_OUT=f"{folder}/ring-%p.bin")
+    environment = dict(os.environ, MEMSNAP_OUT=f"{folder}/ring-%p.bin", MEMSNAP_TAP_DIR=f"{folder}/taps")
     if stacks is not None:
         environment |= {"LD_PRELOAD": str(BUILD / "interpose/libmemsnap.so"), "MEMSNAP_STACK": stacks}
     command = [TOP / "scripts/with_simcuda", "--", TOP / "build/venv/bin/python", WORKER, mode, str(PAIRS)]
@@ -50,6 +52,8 @@ def measure(mode: str, stacks: str | None, folder: str) -> dict[str, float]:
 def measure_all() -> dict[str, dict[str, float]]:
     best: dict[str, dict[str, float]] = {}
     with tempfile.TemporaryDirectory() as folder:
+        build = [TOP / "build/venv/bin/python", "-m", "memsnap", "tap", "build"]
+        subprocess.run(build, env=dict(os.environ, MEMSNAP_TAP_DIR=f"{folder}/taps"), check=True, capture_output=True)
         for _ in range(ROUNDS):
             for name, (mode, stacks) in MODES.items():
                 for part, value in measure(mode, stacks, folder).items():

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """One measured process: ns of CPU time per alloc+free pair of a cached 16 KiB block, printed as JSON.
 
-Usage: recorder_worker.py MODE PAIRS. MODE is what records besides memsnap (which is there or not by LD_PRELOAD): "off", or torch's own
-history: "history" without stacks (the cheapest thing it has), "python" with Python stacks, "python-alloc" with those of allocations only,
+Usage: recorder_worker.py MODE PAIRS. MODE is what records besides memsnap (which is there or not by LD_PRELOAD): "off", "tap" (memsnap's torch
+tap), or torch's own history: "history" without stacks (the cheapest thing it has), "python" with Python stacks, "python-alloc" with those of allocations only,
 "all" with native ones too. The loop runs below 20 Python frames.
 """
 
@@ -40,7 +40,7 @@ def best_ns_per_pair(count: int) -> float:
 
 def measure(mode: str, count: int) -> dict[str, float]:
     first_lap = best_ns_per_pair(count)
-    pairs(1_200_000 if mode == "off" else 100_000)  # past the first lap of a default ring
+    pairs(100_000 if mode in HISTORIES else 1_200_000)  # past the first lap of a default ring
     return {"first lap": first_lap, "steady": best_ns_per_pair(count)}
 
 
@@ -55,6 +55,10 @@ def below(frames: int, mode: str, count: int) -> dict[str, float]:
 def main() -> None:
     mode, count = sys.argv[1], int(sys.argv[2])
     torch.empty(BLOCK_BYTES, device="cuda")
+    if mode == "tap":
+        import memsnap
+
+        assert memsnap.tap.attach()
     if mode in HISTORIES:
         torch.cuda.memory._record_memory_history(enabled="all", max_entries=100_000, **HISTORIES[mode])
     json.dump(below(DEPTH, mode, count), sys.stdout)

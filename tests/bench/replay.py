@@ -42,12 +42,15 @@ def main() -> None:
         run_job([str(EVENTS)], preload)
         dump_s = float(run_job([str(EVENTS), str(pickle)], dict(os.environ)))
         replay_s, replay_kb = timed([TOP / "build/replay/memsnap-replay", ring], ring)
+        import_s, import_kb = timed([TOP / "build/replay/memsnap-replay", pickle], pickle)
         viz_s, viz_kb = timed([PYTHON, "-m", "torch.cuda._memory_viz", "stats", pickle], pickle)
     print(f"a job of {EVENTS} block events, its files out of the page cache (minimum of {ROUNDS} runs)")
     print(f"  memsnap-replay, verdict               {replay_s:8.3f} s  {replay_kb / 1024:8.0f} MB")
+    print(f"  memsnap-replay, of torch's snapshot   {import_s:8.3f} s  {import_kb / 1024:8.0f} MB")
     print(f"  torch _dump_snapshot                  {dump_s:8.3f} s")
     print(f"  torch _memory_viz stats (no verdict)  {viz_s:8.3f} s  {viz_kb / 1024:8.0f} MB")
     print(f"  torch's way / memsnap                 {(dump_s + viz_s) / replay_s:8.0f} times the time")
+    print(f"  torch _memory_viz stats / memsnap, both of the snapshot {viz_s / import_s:8.1f} times the time")
 
 
 if __name__ == "__main__":

@@ -18,13 +18,15 @@ LIBRARY_COUNT_OFFSET = 736
 COUNTERS = ("lost", "lapped", "reentrant", "no_stack", "blind", "table_full", "boundaries_dropped", "keyframes_skipped", "threads_unlisted",
             "originals_missing", "unknown_frees", "device_unknown", "names_dropped", "samples_failed")
 RECORD = numpy.dtype({
-    "names": ["seq", "kind", "flags", "thread", "address", "size", "link", "device", "op", "library", "code"],
-    "formats": ["<u8", "u1", "u1", "<u2", "<u8", "<i8", "<u8", "i1", "u1", "<u2", "<u2"],
-    "offsets": [0, 12, 13, 14, 24, 32, 40, 58, 59, 60, 62],
+    "names": ["seq", "kind", "flags", "thread", "address", "size", "link", "extra", "extra16", "device", "op", "library", "code"],
+    "formats": ["<u8", "u1", "u1", "<u2", "<u8", "<i8", "<u8", "<u8", "<u2", "i1", "u1", "<u2", "<u2"],
+    "offsets": [0, 12, 13, 14, 24, 32, 40, 48, 56, 58, 59, 60, 62],
     "itemsize": 64,
 })
 KIND = {"block_alloc": 1, "block_free": 2, "block_oom": 3, "birth": 4, "ok": 17, "free": 19, "mem_info": 21,
-        "device_sample": 32, "process_sample": 33, "neighbour": 34}
+        "device_sample": 32, "process_sample": 33, "neighbour": 34,
+        "tap_alloc": 64, "tap_free_requested": 65, "tap_free_completed": 66, "tap_segment_alloc": 67, "tap_segment_free": 68, "tap_segment_map": 69,
+        "tap_segment_unmap": 70, "tap_oom": 71}
 UNAVAILABLE = 32
 OP = {"cudaMalloc": 1, "cudaFree": 32}
 LIBRARY_NAME = 1

@@ -266,3 +266,25 @@ TEST_CASE("a sample that told nothing of others is kept: without it an older one
     REQUIRE(text);
     CHECK(says(*text, "others=0 count=1 unavailable"));
 }
+
+TEST_CASE("a cut keeps who told the events, what was stated, and the failure's own word of the tap") {
+    const std::string hole =
+        "header origin=torch_snapshot stated=total\nalloc x s1+700MiB 50MiB\n"
+        "tap_segment_alloc s1 stream=0 pool=0\ntap_free_requested x\nfree x\n"
+        "alloc y s1+750MiB 50MiB\nfree y\nalloc z s1+760MiB 40MiB\ntap_free_completed x\n";
+    const Recording recording(
+        job(hole, "tap_oom 50MiB free=24MiB requested=700MiB stream=0 pool=0\noom 50MiB operation=no\n"));
+    REQUIRE(recording.analysis.incident->evidence.extents.release == HoleRelease::overlaps);
+    for (const uint64_t events_count : {uint64_t{96}, uint64_t{11}}) {
+        const auto text =
+            recording.cut({.events_count = events_count, .segments_count = 16, .blocks_count = 32});
+        REQUIRE(text);
+        CHECK(says(*text, " origin=torch_snapshot stated=total"));
+        CHECK(says(*text, "tap_oom 50MiB free=24MiB requested=700MiB stream=0 pool=0"));
+    }
+    const Recording unknown(job("header origin=77\n", "tap_oom 150MiB free=none\noom 150MiB operation=no\n"));
+    const auto text = unknown.cut({});
+    REQUIRE(text);
+    CHECK(says(*text, " origin=none"));
+    CHECK(says(*text, "free=none"));
+}

@@ -277,3 +277,20 @@ TEST_CASE("a library's entry points, sampling and a neighbour of the job are wha
     CHECK(events_of(it, Kind::neighbour)[0].of_this_job());
     CHECK_FALSE(events_of(it, Kind::neighbour)[1].of_this_job());
 }
+
+TEST_CASE("who told the events, what was stated and what the tap knows are what the text says", "[encoder]") {
+    const Replayed it = replayed(
+        "header origin=profiler_trace stated=total\nsegment s1 20MiB\ninitial a s1+0 1MiB site=7\n"
+        "tap_segment_alloc s1 told_again pool=65535\ntap_oom 1MiB free=none\n"
+        "tap_oom 1MiB free=2MiB requested=512\n");
+    REQUIRE_FALSE(it.error);
+    CHECK(it.capture->header.origin == Origin::profiler_trace);
+    CHECK(it.capture->header.total_stated);
+    CHECK(it.ledger->find_block(events_of(it, Kind::initial)[0].address)->site == 7);
+    CHECK(events_of(it, Kind::tap_segment_alloc)[0].told_again());
+    const auto words = events_of(it, Kind::tap_oom);
+    CHECK((words[0].device_free_bytes() == kNotTold && words[0].requested_bytes() == kNotTold));
+    CHECK((words[1].device_free_bytes() == 2 * kMiB && words[1].requested_bytes() == 512));
+    CHECK(replayed("header origin=77 stated=2\n").capture->header.origin == Origin::unknown);
+    CHECK_FALSE(replayed("header origin=77 stated=2\n").capture->header.total_stated);
+}

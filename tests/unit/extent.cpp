@@ -3,6 +3,8 @@
 // The extent table and compatibility with a request.
 #include "extent.h"
 
+#include <cstring>
+
 #include "catch.h"
 #include "ring_fixture.h"
 
@@ -88,6 +90,24 @@ TEST_CASE("another stream or pool is incompatible, the same ones compatible") {
     CHECK(compatibility(extent, request) == Compatibility::incompatible);
     request.pool.reset();
     CHECK(compatibility(extent, request) == Compatibility::unknown);
+}
+
+TEST_CASE("a pool without a number is not known, its stream is") {
+    RingWriter ring;
+    ring.segment(kBase, 20 * kMiB);
+    wire::Record record = {};
+    record.kind = wire::Kind::tap_segment_alloc;
+    record.address = kBase;
+    record.size = 20 * kMiB;
+    const uint64_t stream = 3;
+    const uint16_t pool = wire::kPoolUnknown;
+    std::memcpy(record.tail, &stream, 8);
+    std::memcpy(record.tail + 8, &pool, 2);
+    ring.record(record);
+    const auto table = extent_table(*replayed(ring).ledger, 0);
+    REQUIRE(table.size() == 1);
+    CHECK(table[0].stream == uint64_t{3});
+    CHECK(!table[0].pool);
 }
 
 TEST_CASE("pages of an expandable segment tell its size class") {

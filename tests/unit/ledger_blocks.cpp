@@ -98,23 +98,34 @@ TEST_CASE("a category is kept with its block") {
     CHECK(replayed(ring).ledger->find_block(kBase)->category == Category::gradient);
 }
 
-TEST_CASE("the torch tap adds requested size, stream and pool, before or after the report") {
+TEST_CASE("the torch tap tells what was requested of the next block at its address, and of no other") {
     RingWriter ring;
     ring.segment(kBase, 20 * kMiB);
-    tap(ring, wire::Kind::tap_alloc, kBase, kMiB - 100, 7, 2);
+    tap(ring, wire::Kind::tap_alloc, kBase, 7);
+    tap(ring, wire::Kind::tap_alloc, kBase + 4 * kMiB, 3 * kMiB);  // of a block that comes later
+    tap(ring, wire::Kind::tap_alloc, kBase, kMiB - 100);
     ring.block_alloc(kBase, kMiB);
     ring.block_alloc(kBase + kMiB, kMiB);
-    tap(ring, wire::Kind::tap_alloc, kBase + kMiB, kMiB - 200, 8, 3);
-    ring.block_alloc(kBase + 2 * kMiB, kMiB);
+    tap(ring, wire::Kind::tap_alloc, kBase + kMiB, kMiB - 200);  // that block is there already
+    ring.block_alloc(kBase + 4 * kMiB, 4 * kMiB);
     const Replayed result = replayed(ring);
     REQUIRE(!result.error);
-    const Block& before = *result.ledger->find_block(kBase);
-    CHECK(
-        (before.tap_known && before.requested_bytes == kMiB - 100 && before.stream == 7 && before.pool == 2));
-    const Block& after = *result.ledger->find_block(kBase + kMiB);
-    CHECK((after.tap_known && after.requested_bytes == kMiB - 200 && after.stream == 8 && after.pool == 3));
-    CHECK(!result.ledger->find_block(kBase + 2 * kMiB)->tap_known);
+    const Block& first = *result.ledger->find_block(kBase);
+    CHECK((first.told && first.requested_bytes == kMiB - 100));
+    CHECK(!result.ledger->find_block(kBase + kMiB)->told);
+    const Block& later = *result.ledger->find_block(kBase + 4 * kMiB);
+    CHECK((later.told && later.requested_bytes == 3 * kMiB));
     CHECK(result.ledger->tap_seen());
+}
+
+TEST_CASE("a block born in between takes what was told of its address") {
+    RingWriter ring;
+    ring.segment(kBase, 20 * kMiB);
+    tap(ring, wire::Kind::tap_alloc, kBase, kMiB - 100);
+    ring.block_alloc(kBase, 512);
+    ring.block_free(kBase);
+    ring.block_alloc(kBase, kMiB);
+    CHECK(!replayed(ring).ledger->find_block(kBase)->told);
 }
 
 TEST_CASE("a free that the allocator completes later is deferred until then") {

@@ -219,7 +219,7 @@ TEST_CASE("nested calls and captured ones are facts that were counted elsewhere"
     CHECK(result.ledger->object_count() == 0);
 }
 
-TEST_CASE("segments that only the torch tap saw are segments, with stream and pool") {
+TEST_CASE("the torch tap tells stream and pool of a region that is there, and makes none") {
     RingWriter ring;
     wire::Record record = {};
     record.kind = wire::Kind::tap_segment_alloc;
@@ -228,12 +228,19 @@ TEST_CASE("segments that only the torch tap saw are segments, with stream and po
     const uint64_t stream = 3;
     std::memcpy(record.tail, &stream, 8);
     ring.record(record);
-    const Replayed result = replayed(ring);
-    CHECK(segments_of(*result.ledger) == "0+20:segment ");
-    CHECK(result.ledger->segment_of(kBase + kMiB)->stream == 3);
+    CHECK(segments_of(*replayed(ring).ledger).empty());
+    CHECK(replayed(ring).ledger->tap_seen());
+    ring.segment(kBase, 20 * kMiB);
+    CHECK(segments_of(*replayed(ring).ledger) == "0+20:candidate ");
+    record.code = wire::kToldAgain;
+    record.address = kBase + kMiB;  // a range of pages may begin anywhere
+    ring.record(record);
+    const Replayed told = replayed(ring);
+    CHECK(segments_of(*told.ledger) == "0+20:segment ");
+    CHECK(told.ledger->segment_of(kBase)->stream == 3);
     record.kind = wire::Kind::tap_segment_free;
     ring.record(record);
-    CHECK(segments_of(*replayed(ring).ledger).empty());
+    CHECK(segments_of(*replayed(ring).ledger) == "0+20:segment ");
 }
 
 TEST_CASE("a candidate that was freed is settled no more") {

@@ -121,3 +121,40 @@ TEST_CASE("negative parts are rounded so that the sum is the card's") {
     CHECK(rounded[0] + rounded[1] + rounded[2] == 100);
     CHECK(rounded[1] < 0);
 }
+
+TEST_CASE("a recording that is not the recorder's says so, and who told the card's size") {
+    const std::string fails = "tap_oom 300MiB free=124MiB\noom 300MiB operation=no\n";
+    const std::string block = "segment s1 600MiB\nalloc a s1+0 600MiB\n";
+    const std::string unknown = screen("header origin=torch_snapshot\n" + block + fails);
+    says(unknown,
+         "from a memory snapshot of PyTorch's: what other libraries and processes hold is not in it");
+    says(unknown, "cuda:0 of unknown size");
+    says(unknown, "undecided: the card's size is unknown");
+    says(unknown, "  everything else          unknown  the card's size is unknown");
+    says(unknown, "  free                    0.12 GiB");
+    says(unknown, "outside PyTorch unknown, at least 0.18 GiB were lacking");
+    says(unknown, "give it with --card");
+    CHECK(unknown.find("context") == std::string::npos);
+    const std::string stated = screen("header origin=profiler_trace stated=total\n" + block +
+                                      "mem_info total=1GiB free=124MiB\n" + fails);
+    says(stated, "from a trace of PyTorch's profiler");
+    says(stated, "the card's size was stated by whoever asked, and observed by nobody");
+    says(stated, "cuda:0 1.00 GiB");
+    says(screen("header origin=9\n" + block + fails), "from a program that is not known here");
+    CHECK(screen(block + kFails).find("from a ") == std::string::npos);
+    says(screen("header origin=torch_snapshot stated=total\n" + block +
+                "mem_info total=700MiB free=124MiB\n" + fails),
+         "the numbers and the stated size of the card contradict each other");
+}
+
+TEST_CASE("what was requested of the live blocks stands below the card when it is known") {
+    const std::string block =
+        "segment s1 600MiB\nrecord tap_alloc address=s1+0 size=300MiB-100\nalloc a s1+0 400MiB\n";
+    const std::string all = screen(block + kFails);
+    says(all, "  requested             300.00 MiB  74.99% of live blocks; rounding 100 B, kept 100.00 MiB");
+    const std::string some = screen(block + "alloc b s1+400MiB 100MiB\n" + kFails);
+    CHECK(some.find("requested") == std::string::npos);
+    says(screen(block + "alloc b s1+400MiB 100MiB\n" +
+                "tap_oom 300MiB free=124MiB requested=375MiB\noom 300MiB\n"),
+         "  requested             375.00 MiB  75.00% of live blocks\n");
+}

@@ -241,6 +241,70 @@ TEST_CASE("unknown device-free without a refusal is anything beside the cache") 
     CHECK(decide(evidence).of(fragmentation).margin_high == Wide{35'000});
 }
 
+TEST_CASE("on a card of unknown size only what holds for every card is decided") {
+    const Wide highest = Wide{policy::kLargestCard_bytes} * 15 / 1000;
+    const auto decided = [](Wide margin) {
+        Evidence evidence = plain(50'000, 0, 1'000);
+        evidence.total = {};
+        evidence.reserved = Measure::observed(uint64_t{1} << 35);
+        evidence.allocated = Measure::observed((uint64_t{1} << 35) - 50'000 - static_cast<uint64_t>(margin));
+        return decide(evidence);
+    };
+    const Verdict room = decided(highest);
+    CHECK(room.primary() == fragmentation);
+    CHECK(room.of(live_set).status == Status::rejected);
+    CHECK(room.of(fragmentation).margin == Wide{0});
+    CHECK(room.of(fragmentation).margin_high == highest - (Wide{1} << 35) * 15 / 1000);
+    CHECK(room.numbers->outside == Wide{0});
+    const Verdict less = decided(highest - 1);
+    CHECK(less.of(fragmentation).status == Status::undecidable);
+    CHECK(less.of(fragmentation).margin == Wide{-1});
+    CHECK(less.exit_status() == 11);
+}
+
+TEST_CASE("between the smallest and the largest card the live set may be the cause") {
+    // Room on the smallest, others on the largest; on a card in between neither.
+    Evidence evidence = plain(50'000, 50'000 + 20'000, 1'000);
+    evidence.total = {};
+    const Verdict verdict = decide(evidence);
+    CHECK(verdict.of(live_set).status == Status::undecidable);
+    CHECK(verdict.of(external).status == Status::undecidable);
+    CHECK(verdict.of(fragmentation).status == Status::undecidable);
+}
+
+TEST_CASE("what lacks on every card is the live set or others, which the card's size would tell") {
+    Evidence evidence = lacking(kThreshold_bytes + 5'000);
+    evidence.total = {};
+    const Verdict verdict = decide(evidence);
+    CHECK(verdict.numbers);
+    CHECK(verdict.of(live_set).status == Status::undecidable);
+    CHECK(verdict.of(external).status == Status::undecidable);
+    // Where bytes outside begin to count none is removable yet.
+    const uint64_t turn = 900'000 + policy::kUnnamedOutsideAllowance_bytes;
+    CHECK(verdict.of(external).margin == -Wide{turn * 15 / 1000 + 5'000});
+}
+
+TEST_CASE("a card larger than any is just as large as what it holds") {
+    Evidence evidence = plain(50'000, 0, 0);
+    evidence.total = {};
+    evidence.reserved = evidence.allocated = Measure::observed(policy::kLargestCard_bytes);
+    evidence.device_free = Measure::observed(1);
+    const Verdict verdict = decide(evidence);
+    CHECK(verdict.primary() == live_set);
+    CHECK(verdict.numbers->threshold == (Wide{policy::kLargestCard_bytes} + 1) * 15 / 1000);
+    // Beyond 64 bits too.
+    evidence.device_free = Measure::observed(UINT64_MAX - 1);
+    CHECK(decide(evidence).numbers->available == Wide{UINT64_MAX} - 1 + policy::kLargestCard_bytes);
+}
+
+TEST_CASE("without the card's size and what was free nothing is decided") {
+    Evidence evidence = plain(50'000, 65'000, 1'000);
+    evidence.total = {};
+    evidence.device_free = {};
+    CHECK_FALSE(decide(evidence).numbers);
+    CHECK(decide(evidence).exit_status() == 11);
+}
+
 TEST_CASE("printed numbers are decided at both ends") {
     Evidence evidence = plain(50'000, 0, 0);
     evidence.extents = {};
