@@ -35,8 +35,8 @@ struct Sums {
     Int held() const { return gap + segments + candidates + direct; }
 };
 
-bool is_segment_tap(u8 kind) {
-    return kind >= kTapSegmentAlloc && kind <= kTapSegmentUnmap;
+bool tells_of_segment(u8 kind) {
+    return kind == kTapSegmentAlloc || kind == kTapSegmentMap;
 }
 
 class Settler {
@@ -58,7 +58,7 @@ class Settler {
         }
         for (std::size_t i = 0; i < recording_.events.size(); ++i) {
             const auto& event = recording_.events[i];
-            if (event.is_report() || is_segment_tap(event.kind))
+            if (event.is_report() || tells_of_segment(event.kind))
                 items.push_back({event.ticket, Step::kEvent, i});
         }
         std::stable_sort(items.begin(), items.end(), [](const Item& a, const Item& b) {
@@ -225,7 +225,7 @@ class Settler {
     }
 
     void take(const Event& event) {
-        if (is_segment_tap(event.kind)) {
+        if (tells_of_segment(event.kind)) {
             // The first byte names the segment, whatever became of the rest.
             u64 end = event.address == kNoTicket ? kNoTicket : event.address + 1;
             for_overlapping(event.address, end, [&](std::size_t index) {

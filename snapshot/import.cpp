@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The source is hashed first: the ring's id is the begin of that hash, so that one file always makes one
-// ring.
+// The ring's id is the begin of the source's hash, so that one file always makes one ring. It is read before
+// it is hashed: what is no such file is refused without a look at all of it.
 #include "import.h"
 
 #include <fcntl.h>
@@ -56,27 +56,35 @@ bool begins_like_receipt(std::string_view head) {
     return head.starts_with(R"("capture")");
 }
 
-Result<Converted> converted(const std::string& path, Source source, const Reference& reference,
-                            const ImportOptions& options) {
-    if (source == Source::profiler_trace) {
-        auto profile = read_profile(path);
-        if (!profile) return failure(std::move(profile.error()));
-        Converted out = convert_profile(std::move(*profile), ring_id(reference));
-        if (options.card_bytes)
-            out.notes.emplace_back("--card states nothing here: it is for memory snapshots");
-        return out;
-    }
+struct Made {
+    Converted converted;
+    Reference source;
+};
+
+Result<Made> from_profile(const std::string& path, const ImportOptions& options) {
+    auto profile = read_profile(path);
+    if (!profile) return failure(std::move(profile.error()));
+    auto source = reference_of(path, "profiler_trace");
+    if (!source) return failure(std::move(source.error()));
+    Made made{convert_profile(std::move(*profile), ring_id(*source)), std::move(*source)};
+    if (options.card_bytes)
+        made.converted.notes.emplace_back("--card states nothing here: it is for memory snapshots");
+    return made;
+}
+
+Result<Made> from_snapshot(const std::string& path, const ImportOptions& options) {
     auto snapshot = read_snapshot(path);
     if (!snapshot) return failure(std::move(snapshot.error()));
-    std::vector<std::string> ignored = std::move(snapshot->ignored);
-    auto out = convert(std::move(*snapshot), ring_id(reference), options.card_bytes);
-    if (out && !ignored.empty()) {
-        std::string names;
-        for (const std::string& name : ignored)
-            names += (names.empty() ? "" : ", ") + name;
-        out->notes.push_back("not understood, and left out: " + names);
-    }
-    return out;
+    auto source = reference_of(path, "torch_snapshot");
+    if (!source) return failure(std::move(source.error()));
+    const std::vector<std::string> ignored = std::move(snapshot->ignored);
+    auto converted = convert(std::move(*snapshot), ring_id(*source), options.card_bytes);
+    if (!converted) return failure(std::move(converted.error()));
+    std::string names;
+    for (const std::string& name : ignored)
+        names += (names.empty() ? "" : ", ") + name;
+    if (!names.empty()) converted->notes.push_back("not understood, and left out: " + names);
+    return Made{std::move(*converted), std::move(*source)};
 }
 
 }  // namespace
@@ -98,29 +106,27 @@ Result<Source> source_of(const std::string& path) {
     }
     const std::string_view begin(head.data(), static_cast<size_t>(count));
     if (begin.starts_with("\x89MEMSNAP")) return Source::other;
-    if (looks_like_profile(begin) && !begins_like_receipt(begin)) return Source::profiler_trace;
+    const bool is_text = !begin.contains('\0') || begin.starts_with("\x1F\x8B");  // gzip's first bytes
+    if (is_text && looks_like_profile(begin) && !begins_like_receipt(begin)) return Source::profiler_trace;
     return looks_like_pickle(begin) ? Source::torch_snapshot : Source::other;
 }
 
 Result<ImportedRing> ImportedRing::read(const std::string& path, Source source,
                                         const ImportOptions& options) {
-    const bool is_snapshot = source == Source::torch_snapshot;
-    auto reference = reference_of(path, is_snapshot ? "torch_snapshot" : "profiler_trace");
-    if (!reference) return failure(std::move(reference.error()));
     const auto at_path = [&](Error error) {
         error.file = path;
         return failure(std::move(error));
     };
-    auto made = converted(path, source, *reference, options);
+    auto made = source == Source::torch_snapshot ? from_snapshot(path, options) : from_profile(path, options);
     if (!made) return at_path(std::move(made.error()));
     ImportedRing out;
     out.ring_ = ::memfd_create("memsnap-ring", MFD_CLOEXEC);
     out.sidecar_ = ::memfd_create("memsnap-names", MFD_CLOEXEC);
     if (out.ring_ < 0 || out.sidecar_ < 0) return at_path(io_error("no memory for a copy as a recording"));
-    if (auto written = made->image.write(out.ring_, out.sidecar_); !written)
+    if (auto written = made->converted.image.write(out.ring_, out.sidecar_); !written)
         return at_path(std::move(written.error()));
-    out.source_ = std::move(*reference);
-    out.notes_ = std::move(made->notes);
+    out.source_ = std::move(made->source);
+    out.notes_ = std::move(made->converted.notes);
     return out;
 }
 

@@ -56,7 +56,7 @@ def mirror(folder: pathlib.Path, patch: str) -> pathlib.Path:
     """A tree of links to the sources in which the patched files are real."""
     tree = folder / "replay"
     tree.mkdir()
-    for beside in ("interpose", "fixtures"):
+    for beside in ("interpose", "fixtures", "snapshot"):
         (folder / beside).symlink_to(TOP / beside)
     changed = touched(patch)
     for file in SOURCES.iterdir():

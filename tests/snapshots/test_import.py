@@ -332,7 +332,7 @@ def test_whatever_a_trace_says_the_end_is_the_files_own_and_both_programs_agree(
 def test_a_small_file_cannot_ask_for_more_pages_than_any_card_has(tmp_path):
     card = pickles.Allocator(expandable=True)
     card.alloc(MIB)
-    gone = {"action": "segment_unmap", "addr": 1 << 50, "size": (1 << 47) + 512, "stream": 0, "time_us": 1, "frames": []}
+    gone = {"action": "segment_unmap", "addr": 1 << 50, "size": 1 << 47, "stream": 0, "time_us": 1, "frames": []}
     path = imports.written(tmp_path, {"segments": card.described(), "device_traces": [[gone, *card.trace]]})
     done = replay(path)
     assert done.returncode == 4 and "more pages than any card has" in done.stderr
