@@ -114,6 +114,11 @@ void memsnap1_tap(uint32_t kind, int32_t device, uint64_t address, uint64_t size
                                        address, size_bytes, link, stream});
 }
 
+int memsnap1_tap_may_repeat(uint32_t record_count) {
+    EventScope scope(Start::if_needed);
+    return scope.recorder() != nullptr && may_repeat_tap_words(*scope.recorder(), record_count) ? 1 : 0;
+}
+
 void memsnap1_tap_state(uint32_t state) {
     if (state <= static_cast<uint32_t>(wire::TapState::off))
         note_tap_state(static_cast<wire::TapState>(state));

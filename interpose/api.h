@@ -43,6 +43,9 @@ MEMSNAP_EXPORT void memsnap1_cap(int32_t device, uint64_t limit_bytes, uint32_t 
 // failure, creates a recording, as the report behind it would.
 MEMSNAP_EXPORT void memsnap1_tap(uint32_t kind, int32_t device, uint64_t address, uint64_t size_bytes,
                                  uint64_t link, uint64_t stream, uint32_t pool, uint32_t code);
+// Whether so many of its words at once, which only say again what was said, leave enough of the ring to the
+// events. Asked at a failure: it creates a recording too.
+MEMSNAP_EXPORT int memsnap1_tap_may_repeat(uint32_t record_count);
 // What became of it: wire::TapState.
 MEMSNAP_EXPORT void memsnap1_tap_state(uint32_t state);
 }

@@ -25,6 +25,11 @@ void write_tap_word(Recorder& recorder, const TapWord& word) {
     recorder.ring.commit(event);
 }
 
+bool may_repeat_tap_words(const Recorder& recorder, uint32_t record_count) {
+    constexpr uint64_t kRingPart = 16;
+    return record_count <= recorder.ring.slot_count() / kRingPart;
+}
+
 void note_tap_state(wire::TapState state) {
     g_process.tap_state.store(state, std::memory_order_release);
     if (Recorder* recorder = current_recorder()) show_tap_state(*recorder);

@@ -29,6 +29,8 @@ constexpr bool is_tap_kind(uint32_t kind) {
 // follow them may.
 Start start_of_tap_word(wire::Kind kind);
 void write_tap_word(Recorder& recorder, const TapWord& word);
+// A program that fails all the time has its segments told again each second.
+bool may_repeat_tap_words(const Recorder& recorder, uint32_t record_count);
 
 // What became of the tap; kept until there is a recording.
 void note_tap_state(wire::TapState state);

@@ -59,26 +59,6 @@ enum class StartMode : uint32_t {
     from_birth = 0,
     late = 1
 };  // late: memory allocated before the first record may be unknown
-// Who told the events.
-enum class Origin : uint32_t {
-    recorder = 0,
-    torch_snapshot = 1,
-    profiler_trace = 2
-};
-// What a person stated instead of the device.
-enum Stated : uint32_t {
-    kTotalStated = 1  // the total of each mem_info
-};
-
-// What became of the torch tap.
-enum class TapState : uint32_t {
-    untold = 0,
-    attached = 1,
-    missing = 2,  // none was built for this PyTorch
-    refused = 3,  // made for another PyTorch, broken, or PyTorch's allocator takes none
-    off = 4
-};
-
 enum class ArmState : uint32_t {
     recording = 0,
     cold = 1,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The words of a record: its kinds, flags, calls and object classes. Part of wire.h, which is the only file
-// that includes it. Numbers are never reused or changed.
+// The words of a record: its kinds, flags, calls and object classes; and the header's about who told. Part of
+// wire.h, which is the only file that includes it. Numbers are never reused or changed.
 #pragma once
 
 #include <cstdint>
@@ -59,8 +59,9 @@ enum class Kind : uint8_t {
     tap_oom = 71,  // size = rounded request, link = device free, address = requested bytes of all live blocks
     // The recorder about itself
     keyframe = 80,  // link = keyframe slot
-    initial = 81,   // late start: a block that was live at attach: address, size, link = site if known; its
-                    // birth is unknown
+    // Late start: what was live at attach: address, size, link = site if known; totals where its flag says
+    // so.
+    initial = 81,  // a block whose birth is unknown
     initial_segment = 82,
     cupti_memory = 83,  // what CUPTI saw: address, size, link = its timestamp in ns, extra = its memory kind,
                         // code = 1 allocation, 2 release
@@ -173,5 +174,25 @@ enum class Op : uint8_t {
     cuDeviceSetMemPool = 198, cuMemGetInfo = 199, cuGraphLaunch = 200,
 };
 // clang-format on
+
+// Who told the events.
+enum class Origin : uint32_t {
+    recorder = 0,
+    torch_snapshot = 1,
+    profiler_trace = 2
+};
+// What a person stated instead of the device.
+enum Stated : uint32_t {
+    kTotalStated = 1  // the total of each mem_info
+};
+
+// What became of the torch tap.
+enum class TapState : uint32_t {
+    untold = 0,
+    attached = 1,
+    missing = 2,  // none was built for this PyTorch
+    refused = 3,  // made for another PyTorch, broken, or PyTorch's allocator takes none
+    off = 4
+};
 
 }  // namespace memsnap::wire

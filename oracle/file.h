@@ -35,8 +35,12 @@ struct Event {
     u64 offset = 0;  ///< where in the file, for messages
 
     bool has(Flag flag) const { return (flags & flag) != 0; }
-    /// Block events always carry totals; observations do where their flag says so.
-    bool is_report() const { return kind >= kBlockAlloc && kind <= kBlockOom; }
+    /// Block events always carry totals; what was there from the beginning, and observations, do where their
+    /// flag says so.
+    bool is_report() const {
+        bool found = kind == kInitial || kind == kInitialSegment;
+        return (kind >= kBlockAlloc && kind <= kBlockOom) || (found && has(kTotalsPresent));
+    }
     bool has_totals() const {
         return is_report() || ((kind == kMemInfo || kind == kDeviceSample) && has(kTotalsPresent));
     }

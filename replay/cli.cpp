@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <new>
 #include <string>
 #include <string_view>
 
@@ -142,7 +143,8 @@ References references_of(const Recording& recording, const Options& options) {
     References references;
     if (recording.source) references.push_back(*recording.source);
     for (const Reference& reference : options.references) {
-        if (reference != recording.source) references.push_back(reference);
+        const bool is_source = recording.source && recording.source->same_bytes(reference);
+        if (!is_source) references.push_back(reference);
     }
     return references;
 }
@@ -226,9 +228,7 @@ int run_reference(const ReferenceOptions& options) {
     return flushed(0);
 }
 
-}  // namespace
-
-int run_command_line(int argc, char** argv) {
+int run_task(int argc, char** argv) {
     const auto line = read_command_line(argc, argv);
     if (!line) return line.error();
     if (line->task == Task::diff) return run_diff(line->comparison);
@@ -247,6 +247,23 @@ int run_command_line(int argc, char** argv) {
     if (line->task == Task::dump) return run_dump(recording->capture, options);
     if (line->task == Task::check) return run_check(recording->capture, options);
     return run_verdict(*recording, options);
+}
+
+}  // namespace
+
+// What a file holds is bounded by the memory there is; files that were being written are gone by then.
+int run_command_line(int argc, char** argv) {
+    try {
+        return run_task(argc, argv);
+    } catch (const std::bad_alloc&) {
+        return report_error({.code = ErrorCode::io,
+                             .file = {},
+                             .offset_bytes = std::nullopt,
+                             .ticket = std::nullopt,
+                             .rule = "memory",
+                             .detail = "not enough memory for this file",
+                             .way_out = "read it where more memory is free, or raise the limit (ulimit -v)"});
+    }
 }
 
 }  // namespace memsnap

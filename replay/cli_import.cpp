@@ -11,13 +11,13 @@
 #include <utility>
 
 #include "output_file.h"
+#include "policy.h"
 #include "reader_names.h"
 
 namespace memsnap {
 
 namespace {
 
-constexpr uint64_t kCard_bytes_most = uint64_t{1} << 40;  // VERDICT.md §1: the largest card
 constexpr size_t kPiece_bytes = size_t{1} << 20;
 
 const CLI::Validator kFileName(
@@ -77,9 +77,9 @@ std::optional<uint64_t> card_bytes_of(const std::string& text) {
     const std::string_view unit(at, static_cast<size_t>(end - at));
     const auto* const known = std::ranges::find(kUnits, unit, &std::pair<std::string_view, uint64_t>::first);
     if (known == std::end(kUnits) || (known->second == 1 && scale != 1)) return std::nullopt;
-    if (whole > kCard_bytes_most / known->second) return std::nullopt;
+    if (whole > policy::kLargestCard_bytes / known->second) return std::nullopt;
     const uint64_t bytes = whole * known->second + part * known->second / scale;
-    return bytes == 0 || bytes > kCard_bytes_most ? std::nullopt : std::optional(bytes);
+    return bytes == 0 || bytes > policy::kLargestCard_bytes ? std::nullopt : std::optional(bytes);
 }
 
 void add_card(CLI::App& app, ImportOptions& options) {

@@ -20,11 +20,14 @@ namespace {
 
 constexpr const char* kExitCodes =
     "Exit status:\n"
-    "  0   replayed, no incident; diff: the fix is proven, or no incident on either side\n"
+    "  0   replayed, no incident; diff: the fix is proven, or no incident on either side;\n"
+    "      triage: the log holds no error about memory\n"
     "  10  an incident; a primary cause, or a qualifier that is itself the answer;\n"
-    "      diff: AFTER ran out of memory too, or the fix is refuted\n"
+    "      diff: AFTER ran out of memory too, or the fix is refuted;\n"
+    "      triage: some error of the log has such a cause or answer\n"
     "  11  an incident, the evidence does not suffice for a primary cause;\n"
-    "      diff: not comparable, or what would prove the fix is unknown\n"
+    "      diff: not comparable, or what would prove the fix is unknown;\n"
+    "      triage: the log holds errors, and none has a cause or answer\n"
     "  2   usage\n"
     "  3   not a memsnap file, or a version this build cannot read\n"
     "  4   corrupt beyond what the commit rules explain\n"

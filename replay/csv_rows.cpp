@@ -8,11 +8,10 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
-#include <map>
-#include <unordered_map>
 
 #include "anchor.h"
 #include "csv_columns.h"
+#include "csv_numbering.h"
 #include "outside.h"
 #include "receipt_dictionary.h"
 #include "window_builder.h"
@@ -21,28 +20,6 @@ namespace memsnap {
 namespace {
 
 constexpr size_t kChunk_bytes = 65536;
-
-// Numbers things by first appearance, after those that have a number already.
-template <class Key, class Hash = std::hash<Key>>
-class Numbering {
-  public:
-    explicit Numbering(uint64_t known_count) : last_(known_count) {}
-
-    uint64_t of(const Key& key, uint64_t known_ordinal) {
-        if (known_ordinal != 0) return known_ordinal;
-        const auto [found, fresh] = ordinals_.try_emplace(key, last_ + 1);
-        if (fresh) ++last_;
-        return found->second;
-    }
-    uint64_t find(const Key& key) const {
-        const auto found = ordinals_.find(key);
-        return found == ordinals_.end() ? 0 : found->second;
-    }
-
-  private:
-    std::unordered_map<Key, uint64_t, Hash> ordinals_;
-    uint64_t last_ = 0;
-};
 
 bool is_block_event(const Event& event) {
     return event.kind == Kind::block_alloc || event.kind == Kind::block_free || event.kind == Kind::initial ||

@@ -198,11 +198,12 @@ void CutWriter::agree_totals(const Event& event) {
 void CutWriter::write_alloc(const Event& event) {
     const std::string name = fmt::format("b{}", ++name_count_);
     allocated_bytes_ += event.size_bytes;
-    agree_totals(event);
     const bool found = event.kind == Kind::initial;
+    if (!found) agree_totals(event);
     std::string line = fmt::format("{} {} {} {}", found ? "initial" : "alloc", name,
                                    places_.where(event.address), exact_size(event.size_bytes));
     if (event.site() != 0) line += fmt::format(" site={}", site(event.site()));
+    if (found && event.has(kTotals)) line += totals_text(event);
     say_event(line + keys(event));
     device_reports_ |= !found;
     block_names_[event.address] = name;
@@ -247,6 +248,7 @@ void CutWriter::write_made(const Event& event) {
                            exact_size(event.size_bytes));
     } else if (event.kind == Kind::initial_segment) {
         line = fmt::format("initial_segment {} {}", name, exact_size(event.size_bytes));
+        if (event.has(kTotals)) line += totals_text(event);
     } else if (torch && event.op == Op::cudaMalloc) {
         line = fmt::format("segment {} {}", name, exact_size(event.size_bytes));
     } else {

@@ -125,9 +125,7 @@ void CutWriter::find_earlier_peak() {
         if (event.kind == Kind::block_alloc || event.kind == Kind::initial) active += event.size_bytes;
         if (event.kind == Kind::block_free) active -= std::min(active, event.size_bytes);
         most = std::max(most, active);
-        const bool report = event.kind == Kind::block_alloc || event.kind == Kind::block_free ||
-                            event.kind == Kind::block_oom;
-        if (report && event.has(kTotals)) widest = std::max(widest, event.reserved_bytes);
+        if (is_report(event)) widest = std::max(widest, event.reserved_bytes);
     }
     const bool higher = peak.active_bytes > most;
     const bool wider = peak.reserved_bytes.value_or(0) > widest;

@@ -15,7 +15,7 @@ namespace memsnap {
 namespace {
 
 bool reports(const Event& event) {
-    return event.kind == Kind::block_alloc || event.kind == Kind::block_free;
+    return is_report(event) && event.kind != Kind::block_oom;
 }
 
 class Chooser {

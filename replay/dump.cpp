@@ -8,6 +8,7 @@
 // when not known or none. address: hexadecimal; 0x0 when the kind has none. size: decimal bytes (for `step`
 // the number, for `note` the value). Then by kind, tickets `-` when the record says "never seen":
 //   block_alloc, block_oom          site= allocated= reserved=
+//   initial, initial_segment        site= [allocated= reserved=]
 //   block_free                      birth= allocated= reserved=
 //   birth                           site= step= phase=
 //   try_call, ok                    site= extra=          fail             try= code=
@@ -121,6 +122,8 @@ using AddFields = void (*)(Line&, const Event&);
 constexpr std::pair<Kind, AddFields> kFields[] = {
     {Kind::block_alloc, add_birth},
     {Kind::block_oom, add_birth},
+    {Kind::initial, add_birth},
+    {Kind::initial_segment, add_birth},
     {Kind::block_free, add_death},
     {Kind::free, add_death},
     {Kind::free_fail, add_death},

@@ -95,4 +95,12 @@ struct Event {
     uint64_t requested_bytes() const { return address; }
 };
 
+// The allocator's word on all that it holds: with each block event, and where a source has told it of what
+// was there from the beginning.
+inline bool is_report(const Event& event) {
+    const bool found = event.kind == Kind::initial || event.kind == Kind::initial_segment;
+    return event.kind == Kind::block_alloc || event.kind == Kind::block_free ||
+           event.kind == Kind::block_oom || (found && event.has(kTotals));
+}
+
 }  // namespace memsnap

@@ -3,13 +3,17 @@
 // Bytes from the exporter into a file without a name, through the check, and on.
 #include "export_output.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <memory>
+#include <utility>
 
 #include "output_file.h"
 #include "perfetto.h"
@@ -18,10 +22,27 @@
 namespace memsnap {
 namespace {
 
-// Gone with this object.
+constexpr const char* kSystemFolder = "/tmp";
+
+// Where the result will be; for standard output where the user has temporary files.
+std::string draft_folder(const std::string& path) {
+    const char* const chosen = std::getenv("TMPDIR");
+    if (path == "-") return chosen != nullptr && *chosen != '\0' ? chosen : kSystemFolder;
+    const std::string folder = std::filesystem::path(path).parent_path().string();
+    return folder.empty() ? "." : folder;
+}
+
+// Gone with this object, and without a name from the beginning.
 class Draft {
   public:
-    Draft() : file_(std::tmpfile(), std::fclose) {}
+    explicit Draft(std::string folder) : folder_(std::move(folder)), file_(nullptr, std::fclose) {
+        std::string name = folder_ + "/.memsnap-XXXXXX";
+        const int descriptor = ::mkostemp(name.data(), O_CLOEXEC);
+        if (descriptor < 0) return;
+        ::unlink(name.c_str());
+        file_.reset(::fdopen(descriptor, "w+"));
+        if (!file_) ::close(descriptor);
+    }
 
     bool write(std::string_view bytes) {
         return file_ && std::fwrite(bytes.data(), 1, bytes.size(), file_.get()) == bytes.size();
@@ -39,17 +60,18 @@ class Draft {
         return {};
     }
 
-    static Error error() {
+    Error error() const {
         return {.code = ErrorCode::io,
-                .file = "/tmp",
+                .file = folder_,
                 .offset_bytes = std::nullopt,
                 .ticket = std::nullopt,
                 .rule = "writable",
                 .detail = std::string("cannot hold a draft: ") + std::strerror(errno),
-                .way_out = "check its free space"};
+                .way_out = "check the folder and its free space"};
     }
 
   private:
+    std::string folder_;
     std::unique_ptr<std::FILE, int (*)(std::FILE*)> file_;
 };
 
@@ -59,10 +81,10 @@ Result<void> write_checked(const Capture& capture, const std::string& path, bool
                            Check&& check) {
     auto file = OutputFile::create(path, replace, capture.path);
     if (!file) return failure(std::move(file.error()));
-    Draft draft;
+    Draft draft(draft_folder(path));
     const Result<bool> written = write([&](std::string_view bytes) { return draft.write(bytes); });
     if (!written) return failure(written.error());
-    if (!*written || !draft.complete()) return failure(Draft::error());
+    if (!*written || !draft.complete()) return failure(draft.error());
     if (auto checked = check(draft.path()); !checked) return checked;
     if (auto copied = draft.copy_to(*file); !copied) return copied;
     return file->finish();

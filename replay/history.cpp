@@ -14,9 +14,7 @@ PeakWatch::PeakWatch(const Ledger& begin, uint64_t begin_ticket, int device) : d
 }
 
 bool PeakWatch::take(const Event& event, const Ledger& ledger) {
-    const bool report =
-        event.kind == Kind::block_alloc || event.kind == Kind::block_free || event.kind == Kind::block_oom;
-    const bool reports_more = report && event.device == device_ &&
+    const bool reports_more = is_report(event) && event.device == device_ &&
                               (!peak_.reserved_bytes || event.reserved_bytes > *peak_.reserved_bytes);
     if (reports_more) {
         peak_.reserved_bytes = event.reserved_bytes;

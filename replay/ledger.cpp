@@ -23,7 +23,6 @@ Block block_of(const LiveObject& object) {
     block.step = object.step;
     block.phase = object.phase;
     block.device = object.device;
-    block.birth_known = object.birth_known;
     return block;
 }
 
@@ -73,8 +72,12 @@ std::optional<Rule> Ledger::change_state(const Event& event, Change& change) {
         case Kind::block_oom:
             return take_totals(event);
         case Kind::ok:
-        case Kind::initial_segment:
             return is_birth(event) ? object_alloc(born_object(event)) : std::nullopt;
+        case Kind::initial_segment: {
+            const auto broken = is_birth(event) ? object_alloc(born_object(event)) : std::nullopt;
+            const auto totals = take_totals(event);
+            return broken ? broken : totals;
+        }
         case Kind::initial:
             return initial_block(event, change);
         case Kind::free:
@@ -155,7 +158,9 @@ std::optional<Rule> Ledger::initial_block(const Event& event, Change& change) {
     block.thread = event.thread;
     block.device = event.device;
     take_request(block);
-    return add_block(block, &change.born);
+    const auto broken = add_block(block, &change.born);
+    const auto totals = take_totals(event);
+    return broken ? broken : totals;
 }
 
 // Told of any address in the block. Another number, or none, tells nothing.

@@ -23,8 +23,6 @@
 
 namespace memsnap {
 
-inline constexpr uint64_t kGranule_bytes = 512;
-
 // A live block of PyTorch's caching allocator.
 struct Block {
     uint64_t address = 0;
@@ -37,8 +35,7 @@ struct Block {
     uint16_t thread = 0;           // meaningful for births in the window
     Category category = Category::none;
     int8_t device = -1;
-    bool told = false;         // by the torch tap, what was requested
-    bool birth_known = false;  // site, step and phase are those of the birth
+    bool told = false;  // by the torch tap, what was requested
 
     uint64_t end() const { return address + size_bytes; }
 };

@@ -35,7 +35,6 @@ std::optional<Rule> Ledger::block_alloc(const Event& event, Change& change) {
     block.phase = phase_on(event.thread);
     block.thread = event.thread;
     block.device = event.device;
-    block.birth_known = true;
     take_request(block);
     const auto broken = add_block(block, &change.born);
     const auto totals = take_totals(event);

@@ -12,6 +12,9 @@ namespace memsnap {
 
 __extension__ typedef __int128 Wide;  // `__extension__`: the type is GCC's, and -Wpedantic objects to it
 
+// Of the blocks of PyTorch's caching allocator.
+inline constexpr uint64_t kGranule_bytes = 512;
+
 enum class Provenance : uint8_t {
     unknown,
     observed,

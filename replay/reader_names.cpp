@@ -22,10 +22,7 @@ constexpr size_t kStacks_count_most = size_t{1} << 24;
 constexpr size_t kCodes_count_most = size_t{1} << 24;
 constexpr size_t kObjects_count_most = size_t{1} << 16;
 
-// What WIRE.md allows in one entry: what is shown grows with it many times over.
-constexpr uint16_t kFrames_count_most = 255;
-constexpr uint16_t kFileName_bytes_most = 1023;
-constexpr uint16_t kFunctionName_bytes_most = 511;
+// Beside those of frames.
 constexpr uint16_t kBuildId_bytes_most = 64;
 constexpr uint16_t kPath_bytes_most = 4095;
 

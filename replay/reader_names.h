@@ -5,11 +5,13 @@
 // kept to be said.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
 
 #include "capture.h"
+#include "name_bounds.h"
 #include "reader_sites.h"
 
 namespace memsnap {

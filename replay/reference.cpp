@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 #include <sodium/crypto_hash_sha256.h>
+#include <zlib.h>
 
 #include <algorithm>
 #include <array>
@@ -12,13 +13,14 @@
 #include <span>
 #include <utility>
 
+#include "../snapshot/read_snapshot.h"
 #include "digest.h"
-#include "ring_file.h"
 
 namespace memsnap {
 namespace {
 
 constexpr size_t kPiece_bytes = size_t{1} << 20;  // also how far a file's kind is looked for
+constexpr std::string_view kGzip = "\x1F\x8B";
 constexpr std::string_view kOther = kReferenceKinds[std::size(kReferenceKinds) - 1];
 
 Error wrong(std::string detail) {
@@ -40,14 +42,29 @@ constexpr std::pair<std::string_view, std::string_view> kMembers[] = {
     {"\"schema\":\"memsnap.receipt.", "receipt"},
     {"\"removed_fields\":[\"addresses\"", "receipt"},
     {"\"traceEvents\"", "profiler_trace"},
+    {"\"ph\":", "profiler_trace"},  // of an event: the list alone is a trace too
     {"\"allocated_bytes.all.current\"", "memory_stats"}};
+
+// Of the text that gzip's bytes begin with; empty where they are damaged from the first on.
+std::string inflated(std::string_view begin) {
+    constexpr int kGzipAlone = 16 + MAX_WBITS;
+    z_stream stream = {};
+    if (inflateInit2(&stream, kGzipAlone) != Z_OK) return {};
+    std::string text(kPiece_bytes, '\0');
+    stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(begin.data()));  // which zlib only reads
+    stream.avail_in = static_cast<uInt>(begin.size());
+    stream.next_out = reinterpret_cast<Bytef*>(text.data());
+    stream.avail_out = static_cast<uInt>(text.size());
+    inflate(&stream, Z_SYNC_FLUSH);
+    text.resize(text.size() - stream.avail_out);
+    inflateEnd(&stream);
+    return text;
+}
 
 std::string_view kind_by_begin(std::string_view begin) {
     constexpr std::string_view kRing = "\x89MEMSNAP";
     if (begin.starts_with(kRing)) return "recording";
-    const bool pickle =
-        begin.size() > 1 && begin[0] == '\x80' && begin[1] >= 2 && begin[1] <= 5;  // PROTO and its number
-    if (pickle) return "torch_snapshot";
+    if (snapshot::looks_like_pickle(begin)) return "torch_snapshot";
     const size_t first = begin.find_first_not_of(" \t\r\n");
     if (first == std::string_view::npos || (begin[first] != '{' && begin[first] != '[')) return kOther;
     if (begin.starts_with(R"({"capture":{)")) return "receipt";
@@ -93,26 +110,31 @@ std::string text_of(const Reference& reference) {
 }
 
 Result<Reference> reference_of(const std::string& path, const std::string& kind) {
+    const auto file = RingFile::open(path);
+    if (!file) return failure(file.error());
+    return reference_of(*file, kind);
+}
+
+Result<Reference> reference_of(const RingFile& file, const std::string& kind) {
     if (!kind.empty() && !is_kind(kind)) {
         return failure(wrong(fmt::format("'{}' is no kind of a reference: {}", printable(kind),
                                          fmt::join(kReferenceKinds, ", "))));
     }
-    const auto file = RingFile::open(path);
-    if (!file) return failure(file.error());
     Reference reference;
     reference.kind = kind;
     crypto_hash_sha256_state state;
     crypto_hash_sha256_init(&state);
     std::string piece;
     do {
-        piece.resize(std::min<uint64_t>(file->size_bytes() - reference.size_bytes, kPiece_bytes));
+        piece.resize(std::min<uint64_t>(file.size_bytes() - reference.size_bytes, kPiece_bytes));
         const auto bytes = std::as_writable_bytes(std::span(piece));
-        if (auto read = file->read(reference.size_bytes, bytes); !read)
+        if (auto read = file.read(reference.size_bytes, bytes); !read)
             return failure(std::move(read.error()));
-        if (reference.kind.empty()) reference.kind = kind_by_begin(piece);
+        if (reference.kind.empty())
+            reference.kind = kind_by_begin(piece.starts_with(kGzip) ? inflated(piece) : piece);
         crypto_hash_sha256_update(&state, reinterpret_cast<const unsigned char*>(piece.data()), piece.size());
         reference.size_bytes += piece.size();
-    } while (reference.size_bytes < file->size_bytes());
+    } while (reference.size_bytes < file.size_bytes());
     std::array<unsigned char, crypto_hash_sha256_BYTES> hash = {};
     crypto_hash_sha256_final(&state, hash.data());
     reference.sha256 = hexadecimal(hash);

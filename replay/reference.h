@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "result.h"
+#include "ring_file.h"
 
 namespace memsnap {
 
@@ -23,6 +24,10 @@ struct Reference {
     std::string sha256;  // 64 lower-case hexadecimal digits
     uint64_t size_bytes = 0;
     bool operator==(const Reference&) const = default;
+    // Whatever it is called: the bytes are the same.
+    bool same_bytes(const Reference& other) const {
+        return sha256 == other.sha256 && size_bytes == other.size_bytes;
+    }
 };
 using References = std::vector<Reference>;
 
@@ -31,5 +36,6 @@ Result<Reference> parse_reference(const std::string& text);
 std::string text_of(const Reference& reference);
 // Of a file; its kind by its first bytes, unless given. Errors: io.
 Result<Reference> reference_of(const std::string& path, const std::string& kind = {});
+Result<Reference> reference_of(const RingFile& file, const std::string& kind = {});
 
 }  // namespace memsnap

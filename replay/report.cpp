@@ -75,15 +75,22 @@ class Report {
             text += fmt::format("  cuda:{} {}", evidence.device,
                                 evidence.total.known() ? size_text(evidence.total.low) : "of unknown size");
         }
-        text += fmt::format("  events {} of {} kept, {} lost", grouped(window.facts.accepted_count),
-                            grouped(header.head_ticket),
-                            grouped(header.counters.lost + window.facts.missing_count));
+        const uint64_t lost = header.counters.lost + window.facts.missing_count;
+        if (header.origin == Origin::recorder) {
+            text += fmt::format("  events {} of {} kept, {} lost", grouped(window.facts.accepted_count),
+                                grouped(header.head_ticket), grouped(lost));
+        } else {
+            // How much came before it, no such file tells.
+            text += fmt::format("  events {} made of it", grouped(window.facts.accepted_count));
+            if (lost != 0) text += fmt::format(", {} left out", grouped(lost));
+        }
         std::string torch;
         if (header.torch_version != 0) {
             const uint32_t version = header.torch_version;
             torch = fmt::format("  torch {}.{}.{}", version / 10000, version / 100 % 100, version % 100);
         }
-        if (header.config.known) torch += fmt::format(", {}", allocator_name(header.config));
+        if (header.config.known)
+            torch += fmt::format("{}{}", torch.empty() ? "  " : ", ", allocator_name(header.config));
         joined(text, torch, "");
         for (const std::string_view sentence : source_sentences(header))
             line(sentence);

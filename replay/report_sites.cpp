@@ -240,8 +240,9 @@ std::vector<std::string> SiteReport::blind() const {
     if (header.native_stacks == NativeStacks::missing)
         lines.emplace_back("  no native frames: libunwind was not found");
     if (header.counters.no_stack != 0)
-        lines.push_back(
-            fmt::format("  {} of the recording have no site", counted(header.counters.no_stack, "birth")));
+        lines.push_back(fmt::format("  {} of the recording {} no site",
+                                    counted(header.counters.no_stack, "birth"),
+                                    header.counters.no_stack == 1 ? "has" : "have"));
     return lines;
 }
 

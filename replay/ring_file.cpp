@@ -29,13 +29,17 @@ Error io_error(const std::string& path, std::string detail, int error_number) {
 
 }  // namespace
 
-RingFile::RingFile(std::string path, int descriptor, uint64_t size_bytes)
-    : path_(std::move(path)), descriptor_(descriptor), size_bytes_(size_bytes) {}
+RingFile::RingFile(std::string path, int descriptor, const struct stat& status)
+    : path_(std::move(path)),
+      descriptor_(descriptor),
+      size_bytes_(static_cast<uint64_t>(status.st_size)),
+      changed_(status.st_mtim) {}
 
 RingFile::RingFile(RingFile&& other) noexcept
     : path_(std::move(other.path_)),
       descriptor_(std::exchange(other.descriptor_, -1)),
-      size_bytes_(other.size_bytes_) {}
+      size_bytes_(other.size_bytes_),
+      changed_(other.changed_) {}
 
 RingFile::~RingFile() {
     if (descriptor_ >= 0) ::close(descriptor_);
@@ -49,7 +53,7 @@ Result<RingFile> RingFile::open(const std::string& path, const std::string& show
         ::close(descriptor);
         return failure(io_error(shown_path, "is not a regular file", 0));
     }
-    return RingFile(shown_path, descriptor, static_cast<uint64_t>(status.st_size));
+    return RingFile(shown_path, descriptor, status);
 }
 
 Result<void> RingFile::read(uint64_t offset_bytes, std::span<std::byte> into) const {
@@ -67,6 +71,17 @@ Result<void> RingFile::read(uint64_t offset_bytes, std::span<std::byte> into) co
         done += static_cast<size_t>(got);
     }
     return {};
+}
+
+Result<void> RingFile::unchanged() const {
+    struct stat status;
+    if (::fstat(descriptor_, &status) != 0) return failure(io_error(path_, "cannot be looked at", errno));
+    const bool same = static_cast<uint64_t>(status.st_size) == size_bytes_ &&
+                      status.st_mtim.tv_sec == changed_.tv_sec && status.st_mtim.tv_nsec == changed_.tv_nsec;
+    if (same) return {};
+    Error error = io_error(path_, "was changed while it was read", 0);
+    error.way_out = "read it again when nobody writes to it any more";
+    return failure(std::move(error));
 }
 
 uint64_t RingFile::next_data(uint64_t offset_bytes) const {

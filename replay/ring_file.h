@@ -4,8 +4,11 @@
 // killed and the file truncated while it is read, and a mapping would turn that into a bus error.
 #pragma once
 
+#include <sys/stat.h>
+
 #include <cstddef>
 #include <cstdint>
+#include <ctime>
 #include <span>
 #include <string>
 
@@ -25,15 +28,19 @@ class RingFile {
     const std::string& path() const { return path_; }
     uint64_t size_bytes() const { return size_bytes_; }
     Result<void> read(uint64_t offset_bytes, std::span<std::byte> into) const;
+    // Whether the file still has the size and the time of its last change that it had when it was opened; for
+    // files that nobody writes any more. Errors: io.
+    Result<void> unchanged() const;
     // Where the first bytes from the offset on lie that are not a hole of the file; the offset itself where
     // the file system cannot tell.
     uint64_t next_data(uint64_t offset_bytes) const;
 
   private:
-    RingFile(std::string path, int descriptor, uint64_t size_bytes);
+    RingFile(std::string path, int descriptor, const struct stat& status);
     std::string path_;
     int descriptor_;
     uint64_t size_bytes_;
+    timespec changed_;
 };
 
 // Anonymous memory for one large copy, in huge pages where the system has them.

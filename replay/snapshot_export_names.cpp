@@ -9,14 +9,12 @@
 #include <array>
 
 #include "names.h"
+#include "reader_names.h"
 #include "utf8.h"
 
 namespace memsnap {
 namespace {
 
-constexpr size_t kFrames_most = 255;
-constexpr size_t kFunction_bytes_most = 511;
-constexpr size_t kFile_bytes_most = 1023;
 constexpr std::string_view kUnknownFunction = "?";
 
 bool is_number(std::string_view text) {
@@ -33,16 +31,6 @@ bool is_token(std::string_view text) {
     });
 }
 
-// The last bytes, from a whole character on.
-std::string last_part(const std::string& bytes, size_t most) {
-    std::string text = utf8_text(bytes);
-    if (text.size() <= most) return text;
-    size_t begin = text.size() - most;
-    while (begin < text.size() && (static_cast<uint8_t>(text[begin]) & 0xC0) == 0x80)
-        ++begin;
-    return text.substr(begin);
-}
-
 bool is_token_frame(const SiteFrame& frame) {
     return frame.known && frame.file.empty() && frame.line.value_or(0) == 0 && is_token(frame.function);
 }
@@ -52,7 +40,10 @@ snapshot::NamedFrame readable(const SiteFrame& frame) {
     if (function.empty() && frame.native && frame.known)
         function = fmt::format("+0x{:x}", frame.offset_bytes);
     if (function.empty()) function = std::string(kUnknownFunction);
-    return {last_part(function, kFunction_bytes_most), last_part(frame.file, kFile_bytes_most),
+    const auto kept = [](const std::string& bytes, size_t bytes_most) {
+        return std::string(last_part(utf8_text(bytes), bytes_most));
+    };
+    return {kept(function, kFunctionName_bytes_most), kept(frame.file, kFileName_bytes_most),
             frame.line.value_or(0)};
 }
 
@@ -73,7 +64,7 @@ std::vector<snapshot::NamedFrame> ExportNames::frames(uint64_t site) const {
                       : token("site", site, capture_.header.ring_id),
                  "", 0}};
     }
-    if (known.size() > kFrames_most) known.resize(kFrames_most);
+    if (known.size() > kFrames_count_most) known.resize(kFrames_count_most);
     std::vector<snapshot::NamedFrame> frames;
     for (const SiteFrame& frame : known)
         frames.push_back(readable(frame));

@@ -4,16 +4,12 @@
 // is no record of its own but for a free that comes later.
 #include <algorithm>
 
+#include "operation.h"
 #include "snapshot_export_trace.h"
 
 namespace memsnap {
-namespace {
 
 using snapshot::Action;
-
-constexpr uint64_t kTapOomAge_tickets_most = 64;
-
-}  // namespace
 
 void DeviceTrace::take_tap(const Event& event) {
     if (event.kind == Kind::tap_alloc) {
@@ -23,8 +19,6 @@ void DeviceTrace::take_tap(const Event& event) {
         tap_completed_.reset();
     } else if (event.kind == Kind::tap_free_completed) {
         tap_free_completed(event);
-    } else if (event.kind == Kind::tap_oom) {
-        tap_oom_ = {event.ticket, event.thread, event.device_free_bytes(), event.stream(), event.pool()};
     } else if (event.kind == Kind::tap_segment_alloc) {
         tap_segment(event, Action::segment_alloc);
     } else if (event.kind == Kind::tap_segment_free) {
@@ -85,15 +79,14 @@ void DeviceTrace::tell_pending(const Event& event, Action action) {
 
 // By the tap's record of it; else the failing operation asked the driver, if nothing was told since.
 void DeviceTrace::tell_oom(const Event& oom, snapshot::WrittenEntry& entry) const {
-    const bool told = tap_oom_.ticket != kNoTicket && tap_oom_.thread == oom.thread &&
-                      oom.ticket - tap_oom_.ticket <= kTapOomAge_tickets_most;
     const bool asked =
         last_answer_ && last_answer_->thread == oom.thread && last_answer_entry_ == entry_count_;
     if (asked) entry.device_free_bytes = last_answer_->device_free_bytes();
+    const auto told = tap_of_failure(capture_.window.events, oom);
     if (!told) return;
-    entry.stream = tap_oom_.stream;
-    entry.pool = tap_oom_.pool;
-    if (tap_oom_.free_bytes != snapshot::kFreeUnknown) entry.device_free_bytes = tap_oom_.free_bytes;
+    entry.stream = told->stream();
+    entry.pool = told->pool();
+    if (told->device_free_bytes() != kNotTold) entry.device_free_bytes = told->device_free_bytes();
 }
 
 }  // namespace memsnap

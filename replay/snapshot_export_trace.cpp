@@ -223,7 +223,6 @@ void DeviceTrace::oom(const Event& event) {
     entry.size_bytes = event.size_bytes;
     tell_oom(event, entry);
     entry.stack = event.site();
-    tap_oom_ = {};
     keep_last_observation();
     emit(entry);
 }

@@ -54,13 +54,6 @@ class DeviceTrace {
         uint64_t address = 0;
         snapshot::WrittenEntry entry;  // without its block
     };
-    struct TapOom {
-        uint64_t ticket = kNoTicket;
-        uint16_t thread = 0;
-        uint64_t free_bytes = 0;
-        uint64_t stream = 0;
-        uint16_t pool = snapshot::kPoolUnknown;
-    };
 
     void take_begin();
     void take_label(const Event& event);
@@ -101,7 +94,6 @@ class DeviceTrace {
     std::unordered_map<uint16_t, RangeStack> labels_;        // by thread, of exact names
     std::unordered_map<uint64_t, ExportedSegment> regions_;  // live, by birth ticket; each page is one
     TapAlloc tap_alloc_;
-    TapOom tap_oom_;
     std::optional<TapFree> tap_requested_, tap_completed_;  // of the free that is told next
     std::optional<Event> last_answer_;                      // to cudaMemGetInfo
     uint64_t last_answer_entry_ = 0;

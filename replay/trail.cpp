@@ -16,9 +16,7 @@ TrailWatch::TrailWatch(const Capture& capture, const Window& window, const Ledge
 void TrailWatch::take(const Event& event, const Ledger& ledger, const Change& change) {
     site_growth_.take(event, ledger);
     dimensions_.advance(event.ticket);
-    const bool report = (event.kind == Kind::block_alloc || event.kind == Kind::block_free ||
-                         event.kind == Kind::block_oom) &&
-                        event.device == device_;
+    const bool report = is_report(event) && event.device == device_;
     if (report && event.has(kTotals)) dimensions_.take_report(event.allocated_bytes);
     if (report && event.kind == Kind::block_alloc && event.ticket < failure_ticket_) recent_.take(event);
     if (change.collected && change.freed->device == device_) collections_.take_freed(*change.freed);

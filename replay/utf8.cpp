@@ -55,4 +55,12 @@ std::string utf8_text(std::string_view bytes) {
     return text;
 }
 
+std::string_view last_part(std::string_view text, size_t bytes_most) {
+    if (text.size() <= bytes_most) return text;
+    text.remove_prefix(text.size() - bytes_most);
+    while (!text.empty() && (static_cast<uint8_t>(text.front()) & 0xC0U) == 0x80U)
+        text.remove_prefix(1);
+    return text;
+}
+
 }  // namespace memsnap

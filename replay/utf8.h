@@ -16,4 +16,7 @@ char32_t utf8_code_point(std::string_view sequence);
 
 std::string utf8_text(std::string_view bytes);
 
+// The last bytes of UTF-8, from a whole character on: of a long text the end tells more than the begin.
+std::string_view last_part(std::string_view text, size_t bytes_most);
+
 }  // namespace memsnap

@@ -44,10 +44,10 @@ AllocatorRule::AllocatorRule(const Settings& settings)
 }
 
 uint64_t AllocatorRule::rounded_bytes(uint64_t requested_bytes) const {
-    if (requested_bytes < kBlockGranule_bytes) return kBlockGranule_bytes;
+    if (requested_bytes < kGranule_bytes) return kGranule_bytes;
     const uint64_t divisions = divisions_[division_index(requested_bytes)];
-    const bool divides = divisions > 1 && requested_bytes / divisions >= kBlockGranule_bytes &&
-                         requested_bytes > kBlockGranule_bytes * divisions;
+    const bool divides = divisions > 1 && requested_bytes / divisions >= kGranule_bytes &&
+                         requested_bytes > kGranule_bytes * divisions;
     return divides ? least_granted_bytes(next_division(requested_bytes, divisions))
                    : least_granted_bytes(requested_bytes);
 }
@@ -58,7 +58,7 @@ uint64_t AllocatorRule::granted_bytes(uint64_t requested_bytes, uint64_t hole_by
     const uint64_t rest = hole_bytes - rounded;
     const bool fine = rounded <= kSmallRequest_bytes || expandable;
     const bool splits =
-        fine ? rest >= kBlockGranule_bytes : rounded < max_split_size_bytes_ && rest > kLargeRest_bytes;
+        fine ? rest >= kGranule_bytes : rounded < max_split_size_bytes_ && rest > kLargeRest_bytes;
     return splits ? rounded : hole_bytes;
 }
 

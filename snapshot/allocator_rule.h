@@ -6,20 +6,20 @@
 
 #include <cstdint>
 
+#include "../replay/measure.h"
 #include "snapshot.h"
 
 namespace memsnap::snapshot {
 
-inline constexpr uint64_t kBlockGranule_bytes = 512;
 inline constexpr uint64_t kSmallRequest_bytes = uint64_t{1} << 20;
 inline constexpr uint64_t kSmallPage_bytes = uint64_t{2} << 20;
 inline constexpr uint64_t kLargePage_bytes = uint64_t{20} << 20;
 
 // The least that any settings lead to.
 constexpr uint64_t least_granted_bytes(uint64_t requested_bytes) {
-    const uint64_t granules = requested_bytes / kBlockGranule_bytes +
-                              (requested_bytes % kBlockGranule_bytes != 0 || requested_bytes == 0);
-    return granules * kBlockGranule_bytes;
+    const uint64_t granules =
+        requested_bytes / kGranule_bytes + (requested_bytes % kGranule_bytes != 0 || requested_bytes == 0);
+    return granules * kGranule_bytes;
 }
 
 class AllocatorRule {

@@ -34,9 +34,9 @@ Result<void> check_blocks(const Segment& segment, const Block* blocks) {
         const auto bad = [&](std::string_view what) {
             return refused(fmt::format("{} has a block at {:#x} {}", place(segment), block->address, what));
         };
-        if (block->size_bytes == 0 || block->size_bytes % kBlockGranule_bytes != 0)
-            return bad(fmt::format("of {} bytes: sizes are multiples of {}", block->size_bytes,
-                                   kBlockGranule_bytes));
+        if (block->size_bytes == 0 || block->size_bytes % kGranule_bytes != 0)
+            return bad(
+                fmt::format("of {} bytes: sizes are multiples of {}", block->size_bytes, kGranule_bytes));
         if (block->address < end) return bad("that begins before the one before it ends");
         if (block->size_bytes > segment.total_bytes ||
             block->address - segment.address > segment.total_bytes - block->size_bytes)

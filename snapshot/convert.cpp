@@ -16,14 +16,21 @@ namespace memsnap::snapshot {
 namespace {
 
 constexpr size_t kDevices = 32;
-// What a small file may claim, and what each entry adds: a few hundred GiB are as many pages of 20 MiB.
-constexpr uint64_t kPages_least = uint64_t{1} << 22, kPages_per_entry = 64;
+// Of all devices together: 512 GiB of 2 MiB, and what each part of the file adds.
+constexpr uint64_t kPages_least = uint64_t{1} << 18, kPages_per_part = 64;
 
-std::unexpected<Error> too_many_pages(int device) {
+uint64_t pages_most(const Snapshot& snapshot) {
+    uint64_t part_count = snapshot.segments.size() + snapshot.blocks.size();
+    for (const auto& trace : snapshot.traces)
+        part_count += trace.size();
+    return kPages_least + kPages_per_part * part_count;
+}
+
+std::unexpected<Error> too_many_pages() {
     Error error;
     error.code = ErrorCode::corrupt;
     error.rule = "snapshot";
-    error.detail = fmt::format("the trace of device {} maps more pages than any card has", device);
+    error.detail = "maps more pages than a file of its length can tell of";
     error.way_out = "the file is damaged or was made by hand: use another copy of it";
     return failure(std::move(error));
 }
@@ -167,6 +174,11 @@ void run(std::deque<DeviceTrack>& tracks, HostTrack& host) {
 
 }  // namespace
 
+std::string left_out_ranges(uint64_t count) {
+    if (count == 0) return {};
+    return fmt::format("{} ranges inside {} others or more are left out", count, kOpenRanges_most);
+}
+
 Result<Converted> convert(Snapshot snapshot, const std::array<uint8_t, 16>& id,
                           std::optional<uint64_t> card_bytes) {
     if (auto consistent = check_consistent(snapshot); !consistent)
@@ -180,21 +192,25 @@ Result<Converted> convert(Snapshot snapshot, const std::array<uint8_t, 16>& id,
                           .begin_ns = earliest_ns(snapshot),
                           .sites = {}};
     bool states = false;
+    uint64_t pages_left_count = pages_most(snapshot);
     std::deque<DeviceTrack> tracks;
     for (const int device : devices_of(snapshot)) {
         std::vector<TraceEntry> trace;
         if (static_cast<size_t>(device) < snapshot.traces.size())
             trace = std::move(snapshot.traces[static_cast<size_t>(device)]);
         states |= card_bytes.has_value() && has_failure(trace) && !states_total(snapshot, device);
-        const uint64_t pages_most = kPages_least + kPages_per_entry * trace.size();
         tracks.emplace_back(conversion, device, std::move(trace));
-        if (tracks.back().page_count() > pages_most) return too_many_pages(device);
+        const uint64_t page_count = tracks.back().page_count();
+        if (page_count > pages_left_count) return too_many_pages();
+        pages_left_count -= page_count;
     }
     HostTrack host(conversion, std::move(snapshot.host_trace));
     if (states) out.image.total_is_stated();
     if (card_bytes && !states)
         out.notes.emplace_back("--card states nothing here: no failure lacks the card's size");
     run(tracks, host);
+    if (auto note = left_out_ranges(out.image.left_out_range_count()); !note.empty())
+        out.notes.push_back(std::move(note));
 
     std::string places;
     uint64_t skipped_count = 0;

@@ -10,6 +10,8 @@
 #include <tuple>
 #include <utility>
 
+#include "../replay/measure.h"
+
 namespace memsnap::snapshot {
 
 namespace {
@@ -176,7 +178,8 @@ class Conversion {
         }
         for (; next != marks.end(); ++next)
             mark(*next);
-        return {std::move(image_), notes()};
+        std::vector<std::string> said = notes();
+        return {std::move(image_), std::move(said)};
     }
 
   private:
@@ -214,13 +217,15 @@ class Conversion {
 
     void end_untold(const Moment& when, const ProfileEvent& event) {
         const auto ended = live_.born(event);
-        uint64_t allocated_bytes = event.allocated_bytes - size_of(event);
+        Wide allocated_bytes = Wide{event.allocated_bytes} - size_of(event);
         for (const auto& [address, size_bytes] : ended)
             allocated_bytes += size_bytes;
         untold_end_count_ += ended.size();
         for (const auto& [address, size_bytes] : ended) {
             allocated_bytes -= size_bytes;
-            image_.block_free(when, address, size_bytes, {{allocated_bytes, event.reserved_bytes}});
+            const auto told_bytes =
+                static_cast<uint64_t>(std::min(allocated_bytes, Wide{kTotals_bytes_most}));
+            image_.block_free(when, address, size_bytes, {{told_bytes, event.reserved_bytes}});
         }
     }
 
@@ -232,6 +237,11 @@ class Conversion {
         if (untold_end_count_ != 0)
             said.push_back(std::to_string(untold_end_count_) +
                            " blocks whose end is not in the trace: they end where their place is taken");
+        if (profile_.left_out_range_count != 0)
+            said.push_back(std::to_string(profile_.left_out_range_count) + " ranges behind the first " +
+                           std::to_string(kRanges_count_most) + " of the file are left out");
+        if (auto note = left_out_ranges(image_.left_out_range_count()); !note.empty())
+            said.push_back(std::move(note));
         return said;
     }
 

@@ -69,10 +69,14 @@ void DeviceTrack::put_pages() {
 }
 
 void DeviceTrack::put_segments() {
+    const InitialSegment* last = nullptr;
+    for (const InitialSegment& segment : rolled_.segments) {
+        if (!segment.expandable && rolled_.blocks.empty()) last = &segment;
+    }
     for (const InitialSegment& segment : rolled_.segments) {
         if (segment.expandable) continue;
         const Moment when = initial_moment(segment.stack);
-        all_.image.initial_segment(when, segment.address, segment.size_bytes);
+        all_.image.initial_segment(when, segment.address, segment.size_bytes, &segment == last);
         if (all_.snapshot.tap)
             all_.image.tap(when, wire::Kind::tap_segment_alloc, segment.address, segment.size_bytes,
                            segment.stream, segment.pool);
@@ -98,7 +102,7 @@ void DeviceTrack::put_blocks() {
         if (all_.snapshot.tap && block.requested_bytes)
             all_.image.tap(when, wire::Kind::tap_alloc, block.address, *block.requested_bytes, block.stream,
                            block.pool);
-        all_.image.initial_block(when, block.address, live.granted_bytes);
+        all_.image.initial_block(when, block.address, live.granted_bytes, &block == &rolled_.blocks.back());
     }
     label(initial_moment(0), 0);
 }
@@ -162,14 +166,14 @@ void DeviceTrack::annotate(const Annotation& annotation) {
     const Moment when = {device_, nanoseconds(annotation.time_us), 0};
     if (annotation.starts) {
         const std::string_view name = all_.snapshot.texts.text(annotation.name);
-        ranges_.push_back({annotation.name, all_.image.range_begin(when, name, wire::Family::range)});
+        ranges_[annotation.name].push_back(all_.image.range_begin(when, name, wire::Family::range));
         return;
     }
-    const auto open =
-        std::ranges::find(ranges_.rbegin(), ranges_.rend(), annotation.name, &OpenAnnotation::name);
-    if (open == ranges_.rend()) return;  // it began before the history, or on another device
-    all_.image.range_end(when, open->range);
-    ranges_.erase(std::next(open).base());
+    const auto open = ranges_.find(annotation.name);
+    if (open == ranges_.end()) return;  // it began before the history, or on another device
+    all_.image.range_end(when, open->second.back());
+    open->second.pop_back();
+    if (open->second.empty()) ranges_.erase(open);
 }
 
 void DeviceTrack::label(const Moment& moment, TextId metadata) {

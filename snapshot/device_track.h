@@ -64,10 +64,6 @@ class DeviceTrack {
         std::optional<uint64_t> requested_bytes;
         bool waiting = false;
     };
-    struct OpenAnnotation {
-        TextId name = 0;
-        uint64_t range = 0;
-    };
 
     Moment moment(const TraceEntry& entry, bool with_site);
     Moment initial_moment(StackId stack);
@@ -100,7 +96,7 @@ class DeviceTrack {
     Regions regions_;
     std::map<uint64_t, LiveBlock> blocks_;
     uint64_t requested_bytes_ = 0, unknown_request_count_ = 0;  // of allocated blocks
-    std::vector<OpenAnnotation> ranges_;
+    std::map<TextId, std::vector<uint64_t>> ranges_;  // open annotations, of each name the innermost last
     TextId metadata_ = 0;
     uint64_t metadata_range_ = 0;
 };

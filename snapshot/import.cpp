@@ -1,19 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The ring's id is the begin of the source's hash, so that one file always makes one ring. It is read before
-// it is hashed: what is no such file is refused without a look at all of it.
+// it is hashed: what is no such file is refused without a look at all of it. Both are of one open file, which
+// must not change meanwhile.
 #include "import.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
+#include <span>
 #include <utility>
 
 #include "convert.h"
@@ -26,6 +30,7 @@ namespace memsnap::snapshot {
 namespace {
 
 constexpr size_t kHead_bytes = 4096;
+constexpr size_t kNames_shown_most = 8;
 
 Error io_error(std::string what) {
     Error error;
@@ -61,10 +66,10 @@ struct Made {
     Reference source;
 };
 
-Result<Made> from_profile(const std::string& path, const ImportOptions& options) {
-    auto profile = read_profile(path);
+Result<Made> from_profile(const RingFile& file, const ImportOptions& options) {
+    auto profile = read_profile(file);
     if (!profile) return failure(std::move(profile.error()));
-    auto source = reference_of(path, "profiler_trace");
+    auto source = reference_of(file, "profiler_trace");
     if (!source) return failure(std::move(source.error()));
     Made made{convert_profile(std::move(*profile), ring_id(*source)), std::move(*source)};
     if (options.card_bytes)
@@ -72,18 +77,22 @@ Result<Made> from_profile(const std::string& path, const ImportOptions& options)
     return made;
 }
 
-Result<Made> from_snapshot(const std::string& path, const ImportOptions& options) {
-    auto snapshot = read_snapshot(path);
+std::string left_out_members(const std::vector<std::string>& names) {
+    const auto shown = std::span(names).first(std::min(names.size(), kNames_shown_most));
+    std::string note = fmt::format("not understood, and left out: {}", fmt::join(shown, ", "));
+    if (shown.size() < names.size()) note += fmt::format(", and {} more", names.size() - shown.size());
+    return note;
+}
+
+Result<Made> from_snapshot(const RingFile& file, const ImportOptions& options) {
+    auto snapshot = read_snapshot(file);
     if (!snapshot) return failure(std::move(snapshot.error()));
-    auto source = reference_of(path, "torch_snapshot");
+    auto source = reference_of(file, "torch_snapshot");
     if (!source) return failure(std::move(source.error()));
     const std::vector<std::string> ignored = std::move(snapshot->ignored);
     auto converted = convert(std::move(*snapshot), ring_id(*source), options.card_bytes);
     if (!converted) return failure(std::move(converted.error()));
-    std::string names;
-    for (const std::string& name : ignored)
-        names += (names.empty() ? "" : ", ") + name;
-    if (!names.empty()) converted->notes.push_back("not understood, and left out: " + names);
+    if (!ignored.empty()) converted->notes.push_back(left_out_members(ignored));
     return Made{std::move(*converted), std::move(*source)};
 }
 
@@ -117,8 +126,12 @@ Result<ImportedRing> ImportedRing::read(const std::string& path, Source source,
         error.file = path;
         return failure(std::move(error));
     };
-    auto made = source == Source::torch_snapshot ? from_snapshot(path, options) : from_profile(path, options);
+    const auto file = RingFile::open(path);
+    if (!file) return failure(file.error());
+    auto made =
+        source == Source::torch_snapshot ? from_snapshot(*file, options) : from_profile(*file, options);
     if (!made) return at_path(std::move(made.error()));
+    if (auto same = file->unchanged(); !same) return failure(std::move(same.error()));
     ImportedRing out;
     out.ring_ = ::memfd_create("memsnap-ring", MFD_CLOEXEC);
     out.sidecar_ = ::memfd_create("memsnap-names", MFD_CLOEXEC);

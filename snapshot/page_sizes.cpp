@@ -53,7 +53,8 @@ PageSizes::PageSizes(const std::vector<Segment>& segments, const std::vector<Tra
         pages_[ranges[first].begin] = page_bytes(ranges.data() + first, ranges.data() + last);
     }
     const auto count = [&](uint64_t address, uint64_t size_bytes) {
-        told_count_ += size_bytes / at(address);  // sizes and their number are far below what would wrap
+        if (__builtin_add_overflow(told_count_, size_bytes / at(address), &told_count_))
+            told_count_ = UINT64_MAX;
     };
     for (const InitialSegment& segment : rolled.segments) {
         if (segment.expandable) count(segment.address, segment.size_bytes);

@@ -11,6 +11,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "seeded_hash.h"
+
 namespace memsnap::snapshot {
 
 // Takes the next bytes; false ends the writing.
@@ -51,14 +53,9 @@ class PickleWriter {
     void little_endian(uint64_t value, int bytes);
     void flush();
 
-    struct TextHash {
-        using is_transparent = void;
-        size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
-    };
-
     ByteSink sink_;
     std::string buffer_;
-    std::unordered_map<std::string, Memo, TextHash, std::equal_to<>> texts_;
+    std::unordered_map<std::string, Memo, SeededHash, std::equal_to<>> texts_;
     std::vector<uint32_t> list_counts_;  // items of the open lists
     Memo memo_count_ = 0;
     bool open_ = true;

@@ -12,7 +12,9 @@
 
 namespace memsnap::snapshot {
 
-inline constexpr int kMostDevices = 32;  // as in a ring
+inline constexpr int kMostDevices = 32;                                    // as in a ring
+inline constexpr uint64_t kTotals_bytes_most = (uint64_t{1} << 49) - 512;  // what a record has room for
+inline constexpr size_t kRanges_count_most = size_t{1} << 20;
 
 struct ProfileEvent {
     enum class Kind : uint8_t {
@@ -43,6 +45,7 @@ struct Profile {
     int64_t base_time_ns = 0;
     uint64_t host_event_count = 0;          // of the CPU's memory
     uint64_t other_device_event_count = 0;  // of devices that are not CUDA's
+    uint64_t left_out_range_count = 0;      // behind kRanges_count_most
 };
 
 }  // namespace memsnap::snapshot

@@ -12,15 +12,14 @@ namespace memsnap::snapshot {
 
 namespace {
 
-constexpr size_t kLongestText_bytes = 4096;               // of what is kept; names end there
-constexpr int64_t kCuda = 1;                              // c10::DeviceType, of HIP's devices too
-constexpr int64_t kTotalsLimit_bytes = int64_t{1} << 49;  // what a record has room for
+constexpr size_t kLongestText_bytes = 4096;  // of what is kept; names end there
+constexpr int64_t kCuda = 1;                 // c10::DeviceType, of HIP's devices too
 constexpr std::string_view kBlock = "[memory]";
 constexpr std::string_view kOom = "[OutOfMemory]";
 constexpr std::string_view kStep = "ProfilerStep#";
 
 bool is_total(std::optional<int64_t> bytes) {
-    return bytes && *bytes >= 0 && *bytes < kTotalsLimit_bytes;
+    return bytes && *bytes >= 0 && static_cast<uint64_t>(*bytes) <= kTotals_bytes_most;
 }
 
 }  // namespace
@@ -150,6 +149,8 @@ bool ProfileHandler::finish_memory(bool is_oom) {
         return refuse("an event of device memory has no time, device or totals that can be");
     if (!is_oom && (!bytes || *bytes == 0 || *bytes == INT64_MIN || !address))
         return refuse("an event of device memory has no address or size that can be");
+    if (!is_oom && *bytes > *allocated)
+        return refuse("an event of device memory has a block that is larger than the total with it");
     ProfileEvent event;
     event.kind = is_oom ? ProfileEvent::Kind::oom : ProfileEvent::Kind::block;
     event.address = is_oom ? 0 : static_cast<uint64_t>(*address);
@@ -169,6 +170,10 @@ bool ProfileHandler::finish_range() {
     const auto begin = trace_time_ns(draft_.begin), duration = trace_time_ns(draft_.duration);
     int64_t end = 0;
     if (!begin || !duration || *duration < 0 || __builtin_add_overflow(*begin, *duration, &end)) return true;
+    if (profile_.ranges.size() == kRanges_count_most) {
+        ++profile_.left_out_range_count;
+        return true;
+    }
     profile_.ranges.push_back({*begin, end, profile_.texts.add(draft_.name)});
     return true;
 }

@@ -76,14 +76,19 @@ bool looks_like_profile(std::string_view head) {
 Result<Profile> read_profile(const std::string& path) {
     const auto file = RingFile::open(path);
     if (!file) return failure(file.error());
-    JsonInput input(*file);
+    return read_profile(*file);
+}
+
+Result<Profile> read_profile(const RingFile& file) {
+    JsonInput input(file);
     Profile profile;
     ProfileHandler handler(input, profile);
     rapidjson::Reader reader;
     const rapidjson::ParseResult result = reader.Parse<kParsing>(input, handler);
-    if (!result || input.error()) return failure(broken(path, input, handler, result));
-    if (handler.shape() != ProfileHandler::Shape::trace) return failure(not_a_trace(path, handler.shape()));
-    if (profile.events.empty()) return failure(without_events(path, profile));
+    if (!result || input.error()) return failure(broken(file.path(), input, handler, result));
+    if (handler.shape() != ProfileHandler::Shape::trace)
+        return failure(not_a_trace(file.path(), handler.shape()));
+    if (profile.events.empty()) return failure(without_events(file.path(), profile));
     return profile;
 }
 

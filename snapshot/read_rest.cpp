@@ -21,13 +21,9 @@ Problem wrong(std::string path, const Value& value, const char* wanted) {
     return {std::move(path), fmt::format("is {}, not {}", noun_of(value), wanted), std::nullopt};
 }
 
-bool is_size(const Value& value) {
-    return value.kind == Kind::integer && value.as_integer() >= 0;
-}
-
 std::optional<Problem> read_roundup(const Value& value, const Texts& texts, Settings& settings) {
     // Older releases: one number for all sizes.
-    if (is_size(value)) {
+    if (as_size(value)) {
         if (value.wide > 1) settings.roundup_power2_divisions.emplace_back(0, value.wide);
         return {};
     }
@@ -39,7 +35,7 @@ std::optional<Problem> read_roundup(const Value& value, const Texts& texts, Sett
         const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), bound);
         if (text.empty() || error != std::errc() || end != text.data() + text.size())
             return wrong("roundup_power2_divisions", pairs[at], "a number of MiB as a text");
-        if (!is_size(pairs[at + 1]))
+        if (!as_size(pairs[at + 1]))
             return wrong(fmt::format("roundup_power2_divisions[{}]", bound), pairs[at + 1], "a number");
         if (pairs[at + 1].wide > 1) settings.roundup_power2_divisions.emplace_back(bound, pairs[at + 1].wide);
     }
@@ -70,11 +66,11 @@ std::optional<Problem> read_settings(const Value& value, Snapshot& out) {
         // The largest size is written as -1 by some releases and as 2^64 - 1 by others.
         if (split->kind != Kind::integer && split->kind != Kind::large)
             return wrong("max_split_size", *split, "a number of bytes");
-        if (is_size(*split)) settings.max_split_size_bytes = split->wide;
+        if (as_size(*split)) settings.max_split_size_bytes = split->wide;
     }
     if (const auto threshold = member_of(value, Word::garbage_collection_threshold)) {
         const double share = threshold->kind == Kind::real ? threshold->as_real()
-                             : is_size(*threshold)         ? static_cast<double>(threshold->wide)
+                             : as_size(*threshold)         ? static_cast<double>(threshold->wide)
                                                            : -1.0;
         if (!(share >= 0.0 && share <= 1.0))
             return wrong("garbage_collection_threshold", *threshold, "a share");
@@ -106,7 +102,7 @@ std::optional<Problem> read_own_member(const Value& value, Snapshot& out) {
             return wrong(fmt::format("observations[{}]", at), one, "an observation");
         const auto number = [&](Word word) { return member_of(one, word).value_or(Value{}); };
         for (const Word word : {Word::device, Word::before_entry, Word::total_bytes, Word::free_bytes})
-            if (!is_size(number(word)) || (word == Word::device && number(word).wide > INT16_MAX))
+            if (!as_size(number(word)) || (word == Word::device && number(word).wide > INT16_MAX))
                 return wrong(fmt::format("observations[{}].{}", at, text_of(word)), number(word), "a number");
         out.observations.push_back({static_cast<int>(number(Word::device).wide),
                                     number(Word::before_entry).wide, number(Word::total_bytes).wide,

@@ -24,6 +24,17 @@ const char* wanted(Kind kind) {
     return "an annotation, which has a `stage`";
 }
 
+constexpr size_t kIgnoredName_bytes_most = 100;
+
+// The first bytes of a text, up to a whole character.
+std::string_view beginning(std::string_view text, size_t bytes_most) {
+    if (text.size() <= bytes_most) return text;
+    size_t size = bytes_most;
+    while (size > 0 && (static_cast<uint8_t>(text[size]) & 0xC0U) == 0x80U)
+        --size;
+    return text.substr(0, size);
+}
+
 class Assembly {
   public:
     Assembly(Snapshot& out, Tables& tables) : out_(out), tables_(tables) {}
@@ -196,12 +207,15 @@ void Assembly::ignored(const Value& top) {
                               Word::host_segments, Word::host_traces,   Word::external_annotations,
                               Word::memsnap};
     constexpr size_t most = 1000;
+    const auto name_of = [&](TextId id) {
+        return std::string(beginning(out_.texts.text(id), kIgnoredName_bytes_most));
+    };
     const auto pairs = top.items();
     for (size_t at = 0; at + 1 < pairs.size() && out_.ignored.size() < most; at += 2)
         if (pairs[at].kind == Kind::text && std::ranges::find(known, word_of(pairs[at])) == std::end(known))
-            out_.ignored.emplace_back(out_.texts.text(pairs[at].low));
+            out_.ignored.push_back(name_of(pairs[at].low));
     for (const auto& [where, name] : tables_.unknown_members)
-        out_.ignored.push_back(fmt::format("{}.{}", where, out_.texts.text(name)));
+        out_.ignored.push_back(fmt::format("{}.{}", where, name_of(name)));
     std::ranges::sort(out_.ignored);
     const auto twice = std::ranges::unique(out_.ignored);
     out_.ignored.erase(twice.begin(), twice.end());
@@ -241,11 +255,15 @@ bool Assembly::whole(const Value& top) {
 Result<Snapshot> read_snapshot(const std::string& path) {
     const auto file = RingFile::open(path);
     if (!file) return failure(file.error());
+    return read_snapshot(*file);
+}
+
+Result<Snapshot> read_snapshot(const RingFile& file) {
     const auto named = [&](Error error) {
-        error.file = path;
+        error.file = file.path();
         return failure(std::move(error));
     };
-    PickleInput input(*file);
+    PickleInput input(file);
     Snapshot snapshot;
     add_words(snapshot.texts);
     Tables tables(snapshot.stacks);
@@ -254,7 +272,6 @@ Result<Snapshot> read_snapshot(const std::string& path) {
     if (!top) return named(top.error());
     Assembly assembly(snapshot, tables);
     if (!assembly.whole(*top)) return named(assembly.error());
-    snapshot.trailing_bytes = input.left_bytes();
     return snapshot;
 }
 

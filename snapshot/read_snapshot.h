@@ -7,12 +7,14 @@
 #include <string>
 
 #include "../replay/result.h"
+#include "../replay/ring_file.h"
 #include "snapshot.h"
 
 namespace memsnap::snapshot {
 
 // Errors: not_memsnap (no pickle, or one of something else), corrupt (rule `pickle`: with opcode and offset;
 // rule `snapshot`: what a snapshot cannot say), io.
+Result<Snapshot> read_snapshot(const RingFile& file);
 Result<Snapshot> read_snapshot(const std::string& path);
 
 // Whether the first bytes may be a pickle's, of any protocol.

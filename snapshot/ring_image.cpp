@@ -13,10 +13,6 @@ namespace {
 
 constexpr uint8_t kUnknownDevice = 0xFF;  // −1
 
-void put_u40(uint8_t* out, uint64_t value) {
-    std::memcpy(out, &value, 5);
-}
-
 void put_extra(wire::Record& record, uint64_t extra, uint16_t extra16) {
     std::memcpy(record.tail, &extra, 8);
     std::memcpy(record.tail + 8, &extra16, 2);
@@ -156,9 +152,14 @@ void RingImage::State::block_born(const Moment& moment, wire::Record record, uin
     found->second = block;
 }
 
-void RingImage::initial_block(const Moment& moment, uint64_t address, uint64_t granted_bytes) {
-    state_->on(moment).allocated_bytes += granted_bytes;
-    state_->block_born(moment, state_->blank(moment, wire::Kind::initial), address, granted_bytes);
+void RingImage::initial_block(const Moment& moment, uint64_t address, uint64_t granted_bytes, bool last) {
+    DeviceImage& device = state_->on(moment);
+    device.allocated_bytes += granted_bytes;
+    wire::Record record = state_->blank(moment, wire::Kind::initial);
+    if (last) state_->put_totals(record, {}, device);
+    state_->block_born(moment, record, address, granted_bytes);
+    if (last)
+        device.pins.block(state_->last, device.reported_allocated_bytes, device.reported_reserved_bytes);
 }
 
 void RingImage::block_alloc(const Moment& moment, uint64_t address, uint64_t granted_bytes, Totals totals) {
@@ -210,11 +211,14 @@ void RingImage::oom(const Moment& moment, uint64_t request_bytes, Totals totals)
 
 // ---------------------------------------------------------------- below the blocks
 
-void RingImage::initial_segment(const Moment& moment, uint64_t address, uint64_t size_bytes) {
+void RingImage::initial_segment(const Moment& moment, uint64_t address, uint64_t size_bytes, bool last) {
     DeviceImage& device = state_->on(moment);
     device.reserved_bytes += size_bytes;
-    device.segments[address] = state_->born(moment, state_->blank(moment, wire::Kind::initial_segment),
-                                            wire::Object::device, address, size_bytes);
+    wire::Record record = state_->blank(moment, wire::Kind::initial_segment);
+    if (last) state_->put_totals(record, {}, device);
+    device.segments[address] = state_->born(moment, record, wire::Object::device, address, size_bytes);
+    if (last)
+        device.pins.block(state_->last, device.reported_allocated_bytes, device.reported_reserved_bytes);
 }
 
 void RingImage::segment_alloc(const Moment& moment, uint64_t address, uint64_t size_bytes) {
@@ -327,6 +331,10 @@ uint64_t RingImage::allocated_bytes(int device) const {
 
 uint64_t RingImage::reserved_bytes(int device) const {
     return state_->devices[static_cast<size_t>(device)].reserved_bytes;
+}
+
+uint64_t RingImage::left_out_range_count() const {
+    return state_->left_out_range_count;
 }
 
 std::optional<uint64_t> RingImage::granted_bytes(int device, uint64_t address) const {

@@ -19,7 +19,8 @@
 
 namespace memsnap::snapshot {
 
-inline constexpr int kHostMemory = -1;  // as a device: memory of the host
+inline constexpr size_t kOpenRanges_most = 1024;  // no program nests deeper
+inline constexpr int kHostMemory = -1;            // as a device: memory of the host
 
 // Where an event happened. A ring image has one thread a device, and one for host memory.
 struct Moment {
@@ -42,10 +43,11 @@ class RingImage {
     void total_is_stated();
     void events_are_lost(uint64_t count);  // which nobody can put in order
 
-    // ---- what was there before the first event; before any event
-    void initial_segment(const Moment& moment, uint64_t address, uint64_t size_bytes);
+    // ---- what was there before the first event; before any event. What is `last` of its device there is the
+    // first report: it tells the sums of it all.
+    void initial_segment(const Moment& moment, uint64_t address, uint64_t size_bytes, bool last = false);
     void initial_pages(const Moment& moment, uint64_t address, uint64_t size_bytes, uint64_t page_bytes);
-    void initial_block(const Moment& moment, uint64_t address, uint64_t granted_bytes);
+    void initial_block(const Moment& moment, uint64_t address, uint64_t granted_bytes, bool last = false);
     void initial_host(const Moment& moment, uint64_t address, uint64_t size_bytes);
 
     // ---- events in order. Totals are summed up here, unless they are given: (allocated, reserved).
@@ -65,9 +67,11 @@ class RingImage {
     void observation(const Moment& moment, uint64_t total_bytes, uint64_t free_bytes);
     // The observation that the failing operation made, before its tap_oom and oom().
     void failing_observation(const Moment& moment, uint64_t total_bytes, uint64_t free_bytes);
-    // Returns what ends it. A range of family step is none: its end would be told by a step.
+    // Returns what ends it. A range of family step is none: its end would be told by a step. Of more than
+    // kOpenRanges_most open ones of a thread the inner ones are left out.
     uint64_t range_begin(const Moment& moment, std::string_view name, wire::Family family);
     void range_end(const Moment& moment, uint64_t range);
+    uint64_t left_out_range_count() const;
 
     // ---- what is live now, by the events so far
     uint64_t allocated_bytes(int device) const;

@@ -53,10 +53,6 @@ void store_in_turn(wire::Record (&copies)[2], const wire::Record& record) {
     copies[copies[0].seq <= copies[1].seq ? 0 : 1] = record;
 }
 
-void put_u40(uint8_t* out, uint64_t value) {
-    std::memcpy(out, &value, 5);
-}
-
 }  // namespace
 
 uint16_t RingImage::State::phase_on(uint16_t thread) const {
@@ -71,9 +67,13 @@ uint16_t RingImage::State::phase_on(uint16_t thread) const {
 }
 
 uint64_t RingImage::range_begin(const Moment& moment, std::string_view name, wire::Family family) {
-    const uint16_t exact = state_->names.name(name);
-    const uint16_t folded_name = state_->names.name(folded(name));
     ThreadImage& thread = state_->thread_of(moment);
+    if (thread.open.size() == kOpenRanges_most) {
+        ++state_->left_out_range_count;
+        return wire::kNoTicket;
+    }
+    const uint16_t exact = state_->names.name(name);
+    const uint16_t folded_name = state_->names.name(folded(NamesImage::kept_name(name)));
     thread.has_labelled |= labels(family);
     wire::Record record = state_->blank(moment, wire::Kind::phase_begin);
     record.flags = 0;
@@ -87,10 +87,10 @@ uint64_t RingImage::range_begin(const Moment& moment, std::string_view name, wir
 
 void RingImage::range_end(const Moment& moment, uint64_t range) {
     std::vector<OpenRange>& open = state_->thread_of(moment).open;
-    const auto ends = std::ranges::find(open, range, &OpenRange::ticket);
-    if (ends == open.end()) return;
+    const auto ends = std::ranges::lower_bound(open, range, {}, &OpenRange::ticket);
+    if (ends == open.end() || ends->ticket != range) return;
     const OpenRange ended = *ends;
-    open.erase(ends);
+    const auto inner = open.erase(ends);
     wire::Record record = state_->blank(moment, wire::Kind::phase_end);
     record.flags = 0;
     record.library = 0;
@@ -99,15 +99,14 @@ void RingImage::range_end(const Moment& moment, uint64_t range) {
     record.code = static_cast<uint16_t>(ended.family);
     state_->append(moment, record);
     if (!bounds(ended.family)) return;
-    const auto encloses = [&](const OpenRange& outer) {
-        return bounds(outer.family) && outer.ticket < ended.ticket &&
-               (outer.family == wire::Family::module) == (ended.family == wire::Family::module);
+    const std::ranges::subrange outer(open.begin(), inner);
+    const auto encloses = [&](const OpenRange& other) {
+        return bounds(other.family) &&
+               (other.family == wire::Family::module) == (ended.family == wire::Family::module);
     };
-    const auto inside_optimizer = [&](const OpenRange& outer) {
-        return outer.family == wire::Family::optimizer && outer.ticket < ended.ticket;
-    };
-    if (ended.family == wire::Family::optimizer && std::ranges::any_of(open, inside_optimizer)) return;
-    const auto depth = std::min<ptrdiff_t>(std::ranges::count_if(open, encloses), UINT8_MAX);
+    const auto is_optimizer = [](const OpenRange& other) { return other.family == wire::Family::optimizer; };
+    if (ended.family == wire::Family::optimizer && std::ranges::any_of(outer, is_optimizer)) return;
+    const auto depth = std::min<ptrdiff_t>(std::ranges::count_if(outer, encloses), UINT8_MAX);
     state_->close_boundary(moment, ended, state_->last, static_cast<uint8_t>(depth));
 }
 

@@ -8,40 +8,26 @@
 #include <limits>
 
 #include "../interpose/wire.h"
+#include "../replay/name_bounds.h"
+#include "../replay/utf8.h"
 
 namespace memsnap::snapshot {
 
 namespace {
 
 constexpr size_t kSidecar_bytes_most = size_t{1} << 30;  // what a reader takes
-constexpr size_t kFrames_count_most = 255;
-constexpr size_t kFileName_bytes_most = 1023;
-constexpr size_t kFunction_bytes_most = 511;
 constexpr size_t kName_bytes_most = 1023;
-
-// The last bytes of a text, from a whole character on.
-std::string_view last_of(std::string_view text, size_t bytes_most) {
-    if (text.size() <= bytes_most) return text;
-    text.remove_prefix(text.size() - bytes_most);
-    while (!text.empty() && (static_cast<uint8_t>(text.front()) & 0xC0U) == 0x80U)
-        text.remove_prefix(1);
-    return text;
-}
 
 template <class T>
 std::span<const std::byte> bytes_of(const T& value) {
     return std::as_bytes(std::span(&value, 1));
 }
 
-uint64_t mixed(uint64_t hash, uint64_t word) {
-    hash = (hash ^ word) * 0x9E3779B97F4A7C15U;
-    return hash ^ hash >> 32;
-}
-
 }  // namespace
 
 size_t NamesImage::FrameHash::operator()(const Frame& frame) const {
-    return mixed(mixed(frame.file, frame.function), frame.line);
+    static_assert(std::has_unique_object_representations_v<Frame>);
+    return seeded_hash({reinterpret_cast<const char*>(&frame), sizeof frame});
 }
 
 NamesImage::NamesImage(const std::array<uint8_t, 16>& ring_id) {
@@ -79,9 +65,14 @@ bool NamesImage::add(wire::NameKind kind, uint64_t id,
     return true;
 }
 
+std::string_view NamesImage::kept_name(std::string_view text) {
+    return last_part(text, kName_bytes_most);
+}
+
 uint16_t NamesImage::name(std::string_view text) {
+    text = kept_name(text);
     if (text.empty()) return 0;
-    const auto known = names_.find(std::string(text));
+    const auto known = names_.find(text);
     if (known != names_.end()) return known->second;
     if (names_.size() == std::numeric_limits<uint16_t>::max()) {
         ++dropped_count_;
@@ -89,7 +80,7 @@ uint16_t NamesImage::name(std::string_view text) {
     }
     const auto id = static_cast<uint16_t>(names_.size() + 1);
     names_.emplace(text, id);
-    add(wire::NameKind::name, id, {std::as_bytes(std::span(last_of(text, kName_bytes_most)))});
+    add(wire::NameKind::name, id, {std::as_bytes(std::span(text))});
     return id;
 }
 
@@ -101,8 +92,8 @@ uint32_t NamesImage::new_code(std::string_view file, std::string_view function, 
     key.append(reinterpret_cast<const char*>(&line), sizeof line);
     const auto [found, fresh] = codes_.try_emplace(std::move(key), static_cast<uint32_t>(codes_.size() + 1));
     if (!fresh) return found->second;
-    const std::string_view file_kept = last_of(file, kFileName_bytes_most);
-    const std::string_view function_kept = last_of(function, kFunction_bytes_most);
+    const std::string_view file_kept = last_part(file, kFileName_bytes_most);
+    const std::string_view function_kept = last_part(function, kFunctionName_bytes_most);
     const wire::CodeEntry entry = {line, wire::kFrameTold, static_cast<uint16_t>(file_kept.size()),
                                    static_cast<uint16_t>(function_kept.size()), 0};
     add(wire::NameKind::code, found->second,
@@ -122,12 +113,10 @@ uint64_t NamesImage::stack(const Texts& texts, const std::vector<Frame>& innermo
     if (innermost_first.empty()) return 0;
     const size_t count = std::min(innermost_first.size(), kFrames_count_most);
     words_.clear();
-    uint64_t hash = count;
-    for (size_t at = 0; at < count; ++at) {
+    for (size_t at = 0; at < count; ++at)
         words_.push_back(uint64_t{code(texts, innermost_first[at])} << 32);
-        hash = mixed(hash, words_.back());
-    }
     const auto words = std::as_bytes(std::span(words_));
+    const uint64_t hash = seeded_hash({reinterpret_cast<const char*>(words.data()), words.size()});
     const auto [begin, end] = tokens_.equal_range(hash);
     for (auto at = begin; at != end; ++at) {
         const size_t place = stack_places_[at->second - 1];

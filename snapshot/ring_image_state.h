@@ -4,7 +4,9 @@
 // ring_image*.cpp. The rule: a record is sealed when it is appended, and never changed afterwards.
 #pragma once
 
+#include <cstring>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -13,11 +15,16 @@
 
 #include "ring_image.h"
 #include "ring_image_names.h"
+#include "seeded_hash.h"
 
 namespace memsnap::snapshot {
 
 inline constexpr size_t kChunk_records = size_t{1} << 14;
 inline constexpr uint16_t kTorchLibrary = 1;
+
+inline void put_u40(uint8_t* out, uint64_t value) {
+    std::memcpy(out, &value, 5);
+}
 
 template <class T>
 void seal(T& value);  // of wire::Record, LiveEntry and Boundary
@@ -67,7 +74,7 @@ class DevicePins {
 };
 
 struct DeviceImage {
-    std::unordered_map<uint64_t, LiveThing> blocks, segments;
+    std::unordered_map<uint64_t, LiveThing, SeededHash, std::equal_to<>> blocks, segments;
     std::map<uint64_t, LiveThing> pages;
     uint64_t allocated_bytes = 0, reserved_bytes = 0;                    // of what is live here
     uint64_t reported_allocated_bytes = 0, reported_reserved_bytes = 0;  // as the last report has them
@@ -82,7 +89,7 @@ struct OpenRange {
 };
 
 struct ThreadImage {
-    std::vector<OpenRange> open;
+    std::vector<OpenRange> open;  // by ticket
     uint64_t first_ticket = 0;
     bool used = false, has_labelled = false;
 };
@@ -127,11 +134,12 @@ struct RingImage::State {
     std::vector<wire::LiveEntry> table;
     std::vector<uint32_t> unused_entries;
     std::array<DeviceImage, wire::kDeviceCapacity> devices;
-    std::unordered_map<uint64_t, LiveThing> host;
+    std::unordered_map<uint64_t, LiveThing, SeededHash, std::equal_to<>> host;
     std::array<ThreadImage, wire::kDeviceCapacity + 2> threads;  // by their index
     std::vector<wire::Boundary> boundaries;
     uint32_t boundary_ordinal = 0;
-    uint64_t without_site_count = 0, unknown_free_count = 0, failure_count = 0, lost_count = 0;
+    uint64_t without_site_count = 0, unknown_free_count = 0, failure_count = 0, lost_count = 0,
+             left_out_range_count = 0;
 };
 
 }  // namespace memsnap::snapshot

@@ -181,9 +181,8 @@ struct Snapshot {
     std::vector<Annotation> annotations;  // as in the file
     std::vector<Observation> observations;
     Settings settings;
-    bool tap = true;              // false: memsnap wrote the file without knowing requests, streams and pools
-    uint64_t trailing_bytes = 0;  // of the file behind the pickle's end; Python does not look at them either
-    std::vector<std::string> ignored;  // members of the file that are not understood, by name, each once
+    bool tap = true;  // false: memsnap wrote the file without knowing requests, streams and pools
+    std::vector<std::string> ignored;  // members that are not understood, by the begin of their names
 };
 
 }  // namespace memsnap::snapshot

@@ -3,8 +3,8 @@
 // Each text and each stack once. The rule: bytes are copied once, into pieces that never move.
 #include <algorithm>
 #include <cstring>
-#include <functional>
 
+#include "seeded_hash.h"
 #include "snapshot.h"
 
 namespace memsnap::snapshot {
@@ -12,10 +12,6 @@ namespace memsnap::snapshot {
 namespace {
 
 constexpr size_t kPiece_bytes = 65536;
-
-uint64_t hash_of(std::string_view bytes) {
-    return std::hash<std::string_view>()(bytes);
-}
 
 }  // namespace
 
@@ -35,7 +31,7 @@ TextId Texts::add(std::string_view text) {
     if (text.empty()) return 0;
     const auto next = static_cast<TextId>(texts_.size() + 1);
     const TextId id =
-        ids_.find_or_add(hash_of(text), next, [&](TextId known) { return texts_[known - 1] == text; });
+        ids_.find_or_add(seeded_hash(text), next, [&](TextId known) { return texts_[known - 1] == text; });
     if (id != next) return id;
     if (piece_left_bytes_ < text.size()) {
         piece_left_bytes_ = std::max(kPiece_bytes, text.size());
@@ -52,7 +48,7 @@ TextId Texts::add(std::string_view text) {
 StackId Stacks::add(const std::vector<Frame>& frames) {
     const auto next = static_cast<StackId>(stacks_.size() + 1);
     const uint64_t hash =
-        hash_of({reinterpret_cast<const char*>(frames.data()), frames.size() * sizeof(Frame)});
+        seeded_hash({reinterpret_cast<const char*>(frames.data()), frames.size() * sizeof(Frame)});
     const StackId id =
         ids_.find_or_add(hash, next, [&](StackId known) { return stacks_[known - 1] == frames; });
     if (id == next) stacks_.push_back(frames);

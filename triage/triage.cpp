@@ -4,6 +4,7 @@
 #include "triage.h"
 
 #include <algorithm>
+#include <ranges>
 #include <utility>
 
 #include "triage_evidence.h"
@@ -67,6 +68,17 @@ class Assessment {
             if (!one_writer(message.place, refusal.place) || !same_call(message, refusal)) continue;
             refusal.taken = true;
             context.refusal = &refusal;
+        }
+        if (context.refusal != nullptr) take_first_try(*context.refusal);
+    }
+
+    // PyTorch asks, gives back what its cache can and asks again: two refusals, the second with more free.
+    void take_first_try(const LogRefusal& last) const {
+        for (LogRefusal& refusal : std::views::reverse(log_.refusals)) {
+            const bool before = refusal.place.offset_bytes < last.place.offset_bytes;
+            if (!before || !one_writer(refusal.place, last.place) || refusal.device != last.device) continue;
+            refusal.taken |= refusal.asked == last.asked && refusal.total == last.total;
+            return;
         }
     }
 

@@ -14,8 +14,7 @@ namespace memsnap {
 namespace {
 
 constexpr size_t kQuoteBefore_most = 120;  // letters
-constexpr size_t kQuoteBehind_most = 240;
-constexpr size_t kNameAhead_most = 160;  // from the name of an error to the message that it is of
+constexpr size_t kNameAhead_most = 160;    // from the name of an error to the message that it is of
 
 std::string lower_case(std::string_view text) {
     std::string lower(text);
@@ -27,8 +26,16 @@ std::string lower_case(std::string_view text) {
 
 class Recogniser {
   public:
-    Recogniser(const TightText& text, LogPhrase phrase, size_t begin, size_t behind)
-        : text_(text), phrase_(phrase), begin_(begin), behind_(behind), cursor_(text, behind) {
+    Recogniser(const TightText& text, LogPhrase phrase, size_t begin, size_t behind, LogHorizon& horizon)
+        : text_(text),
+          phrase_(phrase),
+          begin_(begin),
+          behind_(behind),
+          horizon_(horizon),
+          cursor_(text, begin, &horizon) {
+        // Not from the letter behind: that may be another writer's.
+        while (cursor_.at() < behind_)
+            cursor_.next();
         const TightText::Run& run = text.run_of(begin);
         line_begin_ = std::max(run.begin, begin > kQuoteBefore_most ? begin - kQuoteBefore_most : 0);
     }
@@ -280,7 +287,7 @@ class Recogniser {
     Recognised one() {
         const char letter = begin_ > 0 ? text_.letters()[begin_ - 1] : '\0';
         const bool inside_word = letter == '_' || (letter >= 'a' && letter <= 'z');
-        cursor_ = LogCursor(text_, begin_);
+        cursor_ = LogCursor(text_, begin_, &horizon_);
         const auto value = inside_word ? std::nullopt : one_statistic(cursor_);
         return value ? statistics(*value) : nothing();
     }
@@ -289,14 +296,16 @@ class Recogniser {
     const LogPhrase phrase_;
     const size_t begin_;
     const size_t behind_;
+    LogHorizon& horizon_;
     size_t line_begin_ = 0;
     LogCursor cursor_;
 };
 
 }  // namespace
 
-Recognised recognise(const TightText& text, LogPhrase phrase, size_t begin, size_t behind) {
-    return Recogniser(text, phrase, begin, behind).run();
+Recognised recognise(const TightText& text, LogPhrase phrase, size_t begin, size_t behind,
+                     LogHorizon& horizon) {
+    return Recogniser(text, phrase, begin, behind, horizon).run();
 }
 
 }  // namespace memsnap

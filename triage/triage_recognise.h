@@ -17,10 +17,10 @@ struct Recognised {
     size_t end = 0;
 };
 
-// Letters that it may look at behind a phrase.
-inline constexpr size_t kRecogniserReach = 8192;
-
-// The phrase stands at [begin, behind).
-Recognised recognise(const TightText& text, LogPhrase phrase, size_t begin, size_t behind);
+// The phrase stands at [begin, behind). Nothing behind the horizon is looked at; it is the end of the text,
+// or leaves the line of the phrase and kQuoteBehind_most letters before it.
+inline constexpr size_t kQuoteBehind_most = 240;  // letters
+Recognised recognise(const TightText& text, LogPhrase phrase, size_t begin, size_t behind,
+                     LogHorizon& horizon);
 
 }  // namespace memsnap

@@ -16,6 +16,12 @@ namespace {
 constexpr size_t kKept_most = 1000;
 constexpr size_t kPiece_bytes = 1 << 16;
 constexpr size_t kBehind_letters = 512;  // that a recogniser may look back
+// That it may look ahead, in letters and in lines. A try that met the end of its letters is done again with
+// twice as many: few messages need more than the least.
+constexpr size_t kAhead_least_letters = 1 << 13;
+constexpr size_t kAhead_most_letters = 1 << 18;
+constexpr size_t kAhead_most_lines = 4096;
+static_assert(kAhead_least_letters > kQuoteBehind_most);
 
 // A message is often printed again without the prefix of its writer, by a launcher that sums up.
 bool may_be_one(const LogLabel& one, const LogLabel& other) {
@@ -23,6 +29,8 @@ bool may_be_one(const LogLabel& one, const LogLabel& other) {
 }
 
 }  // namespace
+
+LogScanner::LogScanner() : reach_(kAhead_least_letters) {}
 
 void LogScanner::feed(std::string_view bytes) {
     for (; !bytes.empty(); bytes.remove_prefix(std::min(bytes.size(), kPiece_bytes))) {
@@ -41,24 +49,43 @@ LogFindings LogScanner::finish() {
 }
 
 void LogScanner::scan(bool last) {
-    const size_t reach = last ? 0 : kRecogniserReach;
-    const size_t end = text_.size() > reach ? text_.size() - reach : 0;
     const std::string_view letters = text_.letters();
-    PhraseFinder::State state = state_;
-    for (; at_ < end; ++at_) {
-        state = finder_.step(state, letters[at_]);
+    PhraseFinder::State before = state_;
+    for (; at_ < letters.size(); ++at_) {
+        const PhraseFinder::State state = finder_.step(before, letters[at_]);
         const LogPhrase phrase = finder_.phrase(state);
-        if (phrase == LogPhrase::none) continue;
-        const size_t begin = at_ + 1 - finder_.length(state);
-        if (is_done(begin)) continue;
-        Recognised found = recognise(text_, phrase, begin, at_ + 1);
-        const bool unrecognised = std::holds_alternative<LogUnrecognised>(found.what);
-        size_t& done = done_[text_.run_of(begin).label];
-        done = std::max(done, unrecognised ? at_ + 1 : found.end);
-        keep(std::move(found));
+        if (phrase != LogPhrase::none) {
+            const size_t begin = at_ + 1 - finder_.length(state);
+            if (!is_done(begin)) {
+                auto found = recognised(phrase, begin, at_ + 1, last);
+                if (!found) break;
+                const bool unrecognised = std::holds_alternative<LogUnrecognised>(found->what);
+                size_t& done = done_[text_.run_of(begin).label];
+                done = std::max(done, unrecognised ? at_ + 1 : found->end);
+                keep(std::move(*found));
+            }
+        }
+        before = state;
     }
-    state_ = state;
+    state_ = before;
     drop_front();
+}
+
+std::optional<Recognised> LogScanner::recognised(LogPhrase phrase, size_t begin, size_t behind, bool last) {
+    const auto& runs = text_.runs();
+    const size_t run = text_.run_index(begin);
+    const bool many_lines = runs.size() - run > kAhead_most_lines;
+    for (;; reach_ *= 2) {
+        LogHorizon horizon{behind + reach_};
+        if (many_lines) horizon.end = std::min(horizon.end, runs[run + kAhead_most_lines].begin);
+        if (horizon.end > text_.size() && !last) return std::nullopt;
+        horizon.end = std::min(horizon.end, text_.size());
+        Recognised found = recognise(text_, phrase, begin, behind, horizon);
+        const bool more = horizon.end == behind + reach_ && reach_ < kAhead_most_letters;
+        if (horizon.met && more) continue;
+        reach_ = kAhead_least_letters;
+        return found;
+    }
 }
 
 // Inside what was recognised of this writer; lines of nobody may belong to any.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A log from its first byte to its last. The rule: it is read once, in bounded memory; what is printed twice
-// is one message, and what there is no room for is counted.
+// A log from its first byte to its last. The rule: it is read once, in bounded memory; where in the log a
+// message stands, and in what pieces it came, changes nothing of it; what is printed twice is one message,
+// and what there is no room for is counted.
 #pragma once
 
 #include <cstdint>
@@ -31,11 +32,14 @@ struct LogFindings {
 
 class LogScanner {
   public:
+    LogScanner();
     void feed(std::string_view bytes);
     LogFindings finish();
 
   private:
     void scan(bool last);
+    // Nothing: more of the log is needed.
+    std::optional<Recognised> recognised(LogPhrase phrase, size_t begin, size_t behind, bool last);
     bool is_done(size_t at) const;
     void drop_front();
     void keep(Recognised found);
@@ -50,6 +54,7 @@ class LogScanner {
     const PhraseFinder finder_;
     PhraseFinder::State state_ = 0;
     size_t at_ = 0;                        // in the text: the next letter to look at
+    size_t reach_;                         // letters behind the phrase there, for the next try
     std::map<uint32_t, size_t> done_;      // by label: behind what was recognised
     std::optional<LogUnrecognised> open_;  // unless a known message stands in the same quote
     size_t open_end_ = 0;

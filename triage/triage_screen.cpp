@@ -20,6 +20,12 @@ constexpr size_t kQuotesShown_most = 16;
 constexpr size_t kQuoteLines_most = 4;
 constexpr size_t kFindingIndent = 30;
 
+// Whether some number of the sentences may be another one than is printed.
+bool is_interval(const Evidence& evidence) {
+    const Measure& asked = evidence.request.known() ? evidence.request : evidence.segment_request;
+    return !asked.exact() || !evidence.total.exact() || !evidence.device_free.exact();
+}
+
 class Screen {
   public:
     Screen(const Triage& triage, const ReportStyle& style)
@@ -53,11 +59,15 @@ class Screen {
         const std::string file =
             log_name.empty() ? "standard input" : std::filesystem::path(log_name).filename().string();
         const LogFindings& log = triage_.log;
-        size_t errors = triage_.incidents.size() + log.unrecognised.size();
-        if (errors == 0) errors = log.recordings.size();
+        size_t errors = triage_.incidents.size();
+        const size_t others = log.unrecognised.size();
+        if (errors + others == 0) errors = log.recordings.size();
+        std::string found = errors == 0 ? "no memory error" : counted(errors, "memory error");
+        if (others != 0)
+            found += fmt::format("{}, {} not recognised", errors == 0 ? " of a known format" : "",
+                                 grouped(others));
         line(fmt::format("{}  {} in {}, {} bytes",
-                         cut_to_columns(shown_text(file, letters(style_.utf8)), kNameColumns),
-                         errors == 0 ? "no memory error" : counted(errors, "memory error"),
+                         cut_to_columns(shown_text(file, letters(style_.utf8)), kNameColumns), found,
                          counted(log.line_count, "line"), grouped(log.bytes_read)));
         if (log.omitted_count != 0)
             line(fmt::format("{} more were counted and left out", counted(log.omitted_count, "error")));
@@ -94,7 +104,7 @@ class Screen {
         line("  " + emphasised(cause(one), one.incident().verdict.exit_status() == 10));
         if (one.incident().verdict.numbers) {
             line("  " + margin_sentence(one.incident(), symbols_));
-            if (!one.incident().evidence.total.exact() || !one.incident().evidence.device_free.exact())
+            if (is_interval(one.incident().evidence))
                 line("  numbers are those of the least that the printed ones can stand for");
             for (const Hypothesis hypothesis : kHypotheses)
                 finding(one.incident(), hypothesis);

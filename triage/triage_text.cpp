@@ -94,27 +94,27 @@ std::string TightText::spaced(size_t begin, size_t end) const {
     return text;
 }
 
-LogCursor::LogCursor(const TightText& text, size_t at)
+LogCursor::LogCursor(const TightText& text, size_t at, LogHorizon* horizon)
     : text_(&text),
+      horizon_(horizon),
       at_(at),
+      end_(horizon != nullptr ? horizon->end : text.size()),
       run_(text.run_index(at)),
       run_end_(text.run_end(run_)),
-      label_(text.runs()[run_].label) {
-    if (at_ == run_end_ && at_ < text.size()) {
-        --at_;
-        next();
-    }
-}
+      label_(text.runs()[run_].label) {}
 
 void LogCursor::next() {
-    if (at_ < text_->size()) ++at_;
-    while (at_ == run_end_ && run_ + 1 < text_->runs().size()) {
+    if (at_ < end_) ++at_;
+    while (at_ == run_end_ && at_ < end_ && run_ + 1 < text_->runs().size()) {
         const TightText::Run& run = text_->runs()[++run_];
         run_end_ = text_->run_end(run_);
         // A line without a label may be the rest of a wrapped one.
         const bool of_another = run.label != label_ && run.label != TightText::kNoLabel;
         at_ = of_another ? run_end_ : run.begin;
     }
+    if (at_ < end_) return;
+    at_ = end_;
+    if (horizon_ != nullptr) horizon_->met = true;
 }
 
 bool LogCursor::take(std::string_view words) {
@@ -201,10 +201,6 @@ std::optional<Measure> LogCursor::cell() {
     if (high > Wide{UINT64_MAX}) return Measure{};
     if (low == high) return Measure::observed(static_cast<uint64_t>(low));
     return Measure::between(static_cast<uint64_t>(low), static_cast<uint64_t>(high));
-}
-
-uint64_t LogCursor::line() const {
-    return text_->run_of(std::min(at_, text_->size() - 1)).line;
 }
 
 bool stands_before(const TightText& text, size_t at, std::string_view words) {

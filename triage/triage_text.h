@@ -69,13 +69,20 @@ class TightText {
     std::map<LogLabel, uint32_t> label_ids_ = {{{}, kNoLabel}};
 };
 
+// How far a cursor and its copies read. Where one met the end, more text may change what was read.
+struct LogHorizon {
+    size_t end = 0;
+    bool met = false;
+};
+
 // Reads on from one letter, past lines of other writers: those of several ranks are interleaved.
 class LogCursor {
   public:
-    LogCursor(const TightText& text, size_t at);
+    // Without a horizon up to the end of the text.
+    LogCursor(const TightText& text, size_t at, LogHorizon* horizon = nullptr);
 
     // '\0': the end.
-    char peek() const { return at_ < text_->size() ? text_->letters()[at_] : '\0'; }
+    char peek() const { return at_ < end_ ? text_->letters()[at_] : '\0'; }
     void next();
     // The words in lower case; the letters may be in either. Nothing is taken when it is not all there.
     bool take(std::string_view words);
@@ -87,14 +94,15 @@ class LogCursor {
     // The same of a table whose cells are cut off instead of rounded.
     std::optional<Measure> cell();
     size_t at() const { return at_; }
-    uint64_t line() const;  // of the next letter; of the last one at the end
 
   private:
     struct Number;
     std::optional<Number> number();
 
     const TightText* text_;
+    LogHorizon* horizon_;
     size_t at_;
+    size_t end_;
     size_t run_;
     size_t run_end_;
     uint32_t label_;

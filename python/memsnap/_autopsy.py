@@ -59,7 +59,7 @@ def _place(depth_limit: int = 200):
     """Where the program asked for memory: the innermost frame that is neither torch's nor ours; None on a thread without one."""
     frame = sys._getframe(1)
     while frame is not None and depth_limit:
-        name = frame.f_globals.get("__name__", "")
+        name = str(frame.f_globals.get("__name__") or "")
         if name.partition(".")[0] not in ("torch", __package__):
             return frame.f_code.co_filename, frame.f_lineno
         frame, depth_limit = frame.f_back, depth_limit - 1
@@ -144,7 +144,10 @@ class autopsy:
         }
         self._quiet = bool(quiet)
         self._process = os.getpid()
-        self._failures = []
+        self._forget()
+
+    def _forget(self) -> None:
+        self._last_failure, self._failure_count = None, 0
 
     def __enter__(self):
         _arm(self)
@@ -181,13 +184,15 @@ class autopsy:
     def _takes(self, failure) -> bool:
         """Whether this failure gets a snapshot: not one that repeats the last (somebody tries again), nor beyond the limit."""
         if self._process != os.getpid():
-            self._process, self._failures = os.getpid(), []
-        if self._failures and self._failures[-1] == failure:
+            self._process = os.getpid()
+            self._forget()
+        if self._last_failure == failure:
             return False
-        self._failures.append(failure)
-        if len(self._failures) == self._limit + 1:
+        self._last_failure = failure
+        self._failure_count += 1
+        if self._failure_count == self._limit + 1:
             _say(f"more than {self._limit} out-of-memory errors: no further snapshot in {self._path}")
-        return len(self._failures) <= self._limit
+        return self._failure_count <= self._limit
 
     @staticmethod
     def install(path="oom-%p.pickle", **options) -> None:

@@ -46,9 +46,8 @@ class History:
         self._say = say
         self._wanted = None
         self._queued = False
-        self._observed_by = None  # process ids
-        self._recorded_by = None
-        self._function = None
+        self._observed_by = None  # a process id
+        self._recorded = {}  # by process id, while the history is ours: puts PyTorch's own function back
 
     def want(self, options: dict) -> None:
         """Records from now on, or from CUDA's initialisation on."""
@@ -61,12 +60,12 @@ class History:
 
     def unwant(self) -> None:
         self._wanted = None
-        if self._recorded_by != os.getpid():
+        let_go = self._recorded.pop(os.getpid(), None)
+        if let_go is None:
             return
-        self._recorded_by = None
         try:
             torch = _torch()
-            if self._let_go(torch):
+            if let_go():
                 torch.cuda.memory._record_memory_history(None)
         except Exception as error:
             self._say(f"PyTorch's history could not be switched off ({error})")
@@ -94,31 +93,34 @@ class History:
             _check_backend(torch)
             torch._C._cuda_attach_out_of_memory_observer(self._on_oom)
             self._observed_by = os.getpid()
-        if self._wanted is None or self._observed_by != os.getpid() or torch._C._cuda_isHistoryEnabled():
+        options = self._wanted
+        if options is None or self._observed_by != os.getpid() or torch._C._cuda_isHistoryEnabled():
             return
-        torch.cuda.memory._record_memory_history("all", **self._wanted)
-        self._recorded_by = os.getpid()
-        self._watch(torch)
+        torch.cuda.memory._record_memory_history("all", **options)
+        self._recorded[os.getpid()] = self._watch(torch)
+        # No lock is held here: a thread that initialises CUDA comes with PyTorch's, and unwant() may wait for that one. So an unwant() of
+        # another thread may have come too early to find a history.
+        if self._wanted is None:
+            self.unwant()
 
-    def _watch(self, torch) -> None:
-        """Whoever calls PyTorch's function from now on takes the history over."""
+    def _watch(self, torch):
+        """Whoever calls PyTorch's function from now on takes the history over. Returns what puts the function back, and is false when somebody
+        else has put one there."""
         original = torch._C._cuda_record_memory_history
 
         def touched(*arguments, **options):
-            self._recorded_by = None
-            self._let_go(torch)
+            self._recorded.pop(os.getpid(), None)
+            let_go()
             return original(*arguments, **options)
 
-        self._function = (touched, original)
-        torch._C._cuda_record_memory_history = touched
+        def let_go() -> bool:
+            if torch._C._cuda_record_memory_history is not touched:
+                return False
+            torch._C._cuda_record_memory_history = original
+            return True
 
-    def _let_go(self, torch) -> bool:
-        """Puts PyTorch's own function back; false when somebody else has put one there."""
-        touched, original = self._function
-        if torch._C._cuda_record_memory_history is not touched:
-            return False
-        torch._C._cuda_record_memory_history = original
-        return True
+        torch._C._cuda_record_memory_history = touched
+        return let_go
 
 
 def total_bytes(device: int) -> int:

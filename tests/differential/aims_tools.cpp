@@ -76,6 +76,7 @@ void told_by_tools(Plan& plan, Random& random, int) {
     }
     for (int i = 0; i < 3; ++i)
         plan.holes.push_back({random.between(20, 60) * kMiB, random.below(2) * 7, random.below(2)});
+    if (random.one_in(2)) plan.holes.push_back({random.between(40, 60) * kMiB});
     plan.failure.request_bytes = random.between(15, 60) * kMiB;
 }
 

@@ -171,6 +171,26 @@ def test_a_tap_that_comes_late_asks_for_what_is_there(bench, built):
     assert joined(again) == true_segments(at_failure(bench))
 
 
+def test_a_tap_that_comes_late_looks_once_for_all_devices_where_nothing_happens_meanwhile(bench, built):
+    job = bench.run("tapped.py", "attached_late_beside_a_history", simcuda=TWO_CARDS, **built)
+    assert job.code == 0, job.stderr
+    ((failure, again),) = Told(job.ring).failures
+
+    assert job.stdout == "[1, 1]\n"
+    assert int(failure["address"]) == at_failure(bench)["requested"][0]
+    assert again == [segment for segment in true_segments(at_failure(bench)) if segment[0] == 0]
+
+
+@pytest.mark.parametrize("ring_mebibytes, is_told", [("1", False), ("2", True)])
+def test_segments_that_would_take_more_than_a_sixteenth_of_the_ring_are_not_told_again(bench, built, ring_mebibytes, is_told):
+    job = bench.run("tapped.py", "many_segments", MEMSNAP_RING_MB=ring_mebibytes, **built)
+    assert job.code == 0, job.stderr
+    ((failure, again),) = Told(job.ring).failures
+
+    assert int(failure["address"]) == at_failure(bench)["requested"][0]
+    assert joined(again) == (true_segments(at_failure(bench)) if is_told else [])
+
+
 def test_a_tap_that_comes_while_threads_allocate_tells_the_exact_sum_or_none(bench, built):
     job = bench.run("tapped.py", "attached_among_threads", **built)
     assert job.code == 0, job.stderr

@@ -11,7 +11,7 @@ BUILD = pathlib.Path(os.environ.get("MEMSNAP_BUILD", TOP / "build"))
 
 # The replay's stages in order; a file belongs to the stage whose pattern matches its stem. Its own stage may be included freely.
 STAGES = [
-    ("words", r"result|vocabulary\w*|measure|utf8|shown_text|crc32c"),
+    ("words", r"result|vocabulary\w*|measure|utf8|shown_text|crc32c|name_bounds"),
     ("event", r"event"),
     ("reader", r"capture|window\w*|reader\w*|ring_file|object_index|rules"),
     ("ledger", r"address_table|checkpoint|ledger\w*|extent|ranges|replay"),
@@ -22,7 +22,7 @@ STAGES = [
     ("analysis", r"analysis"),
     ("cut", r"cut\w*"),
     ("names", r"line_table|native_symbols|remembered|site_(names|labels?)"),
-    ("receipt", r"receipt\w*|reference|json|digest|names|csv_(columns|rows|check)"),
+    ("receipt", r"receipt\w*|reference|json|digest|names|csv_(columns|numbering|rows|check)"),
     ("render", r"report\w*|dump\w*|check|check_\w*|collapsed_output|snapshot_export\w*|perfetto\w*"),
     ("comparison", r"diff\w*|recording"),
     ("command line", r"main|cli\w*|newest_job|output_file|csv_output|export_output"),

@@ -109,6 +109,26 @@ def test_a_program_that_never_imports_torch_is_left_alone(run, tmp_path):
     assert out == ["False"] and err == [] and files(tmp_path) == []
 
 
+@pytest.mark.parametrize("moment", ["_cuda_isHistoryEnabled", "_cuda_record_memory_history"])
+def test_an_autopsy_that_another_thread_ends_while_cuda_starts_leaves_no_history_on(run, moment):
+    out, err = run(f"""
+        import threading, torch
+        memsnap.autopsy.install()
+        plain = torch._C.{moment}
+        def meanwhile(*arguments):
+            torch._C.{moment} = plain
+            other = threading.Thread(target=memsnap.autopsy.uninstall)
+            other.start(); other.join()
+            return plain(*arguments)
+        torch._C.{moment} = meanwhile
+        torch.cuda.init()
+        print(torch._C._cuda_isHistoryEnabled(), torch._C._cuda_record_memory_history.__name__)
+        with memsnap.autopsy(): print("again")
+    """)
+
+    assert out == ["observer", ON, OFF, "False _cuda_record_memory_history", ON, "again", OFF] and err == []
+
+
 @pytest.mark.parametrize("leaving", ["raise ValueError('mine')", "raise KeyboardInterrupt", "raise SystemExit(3)", "torch.oom()"])
 def test_whatever_leaves_the_block_switches_the_history_off_and_is_what_it_was(run, leaving):
     out, _ = run(f"""

@@ -33,6 +33,35 @@ def test_the_same_failure_tried_again_gets_one_file(run, tmp_path):
     assert files(tmp_path) == ["oom-2.pickle", "oom.pickle"]
 
 
+def test_a_program_that_fails_for_ever_is_not_remembered_failure_by_failure(run):
+    out, _ = run("""
+        import torch, weakref
+        class Size(float): pass
+        memsnap.autopsy.install(limit=1)
+        seen = []
+        for size in range(50):
+            request = Size(size)
+            seen.append(weakref.ref(request))
+            fail(request_bytes=request)
+            torch.cuda.memory.traces[0].clear()
+        del request
+        print(sum(one() is not None for one in seen))
+    """)
+
+    assert out[-2] == "1"
+
+
+def test_code_whose_module_has_no_name_gets_its_file_too(run, tmp_path):
+    run("""
+        import torch
+        memsnap.autopsy.install("oom.pickle")
+        exec("fail()", {"__name__": None, "fail": fail})
+        exec("try: torch.oom(2)\\nexcept torch.OutOfMemoryError: pass", {"__name__": None, "torch": torch})
+    """)
+
+    assert files(tmp_path) == ["oom-2.pickle", "oom.pickle"]
+
+
 @pytest.mark.parametrize("path, reason", [("missing/oom.pickle", "FileNotFoundError"), ("/dev/full/oom.pickle", "NotADirectoryError")])
 def test_a_path_that_cannot_be_written_is_said_and_the_error_is_torchs_own(run, tmp_path, path, reason):
     out, err = run(f"""

@@ -91,3 +91,9 @@ tap({ALLOC}, -7, 4096, 512, 0, 0, 65534, 0)
 def test_what_became_of_the_tap_is_in_the_header(tell, lines, state, before):
     first_event = f"tap({ALLOC}, 0, 4096, 512, 0, 0, 0, 0); "
     assert tap_state(tell(lines + first_event if before else first_event + lines)) == state
+
+
+def test_what_only_says_again_what_was_said_takes_no_more_than_a_sixteenth_of_the_ring(tell):
+    run = tell("print(*(recorder.memsnap1_tap_may_repeat(count) for count in (0, 1024, 1025, 2**32 - 1)))", MEMSNAP_RING_MB="1")
+
+    assert run.done.stdout.split() == ["1", "1", "0", "0"]

@@ -42,7 +42,6 @@ class Printer {
                        one.free_bytes);
         settings(snapshot_.settings);
         fmt::print("tap {}\n", snapshot_.tap);
-        if (snapshot_.trailing_bytes != 0) fmt::print("trailing {}\n", snapshot_.trailing_bytes);
         for (const std::string& name : snapshot_.ignored)
             fmt::print("ignored {}\n", name);
     }

@@ -22,6 +22,7 @@ import viewer_rules
 TOP = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("MEMSNAP_BUILD", TOP / "build"))
 REPLAY = BUILD / "replay/memsnap-replay"
+ENCODE = BUILD / "fixtures/encode/memsnap-encode"
 PUBLIC = sorted((TOP.parent / "shared" / "snapshots").glob("*.pickle"))
 PROGRAMS = TOP / "tests/e2e/programs"
 TOKEN = re.compile(r"(site|phase)-[0-9a-f]{16}|step [0-9]+|warmup|forward|backward|optimizer|checkpoint|evaluation|generation|data|")
@@ -250,6 +251,27 @@ def test_phases_and_the_failure_are_told(rings, tmp_path):
     assert snapshot["memsnap"]["version"] == 1 and observed
     at = snapshot["device_traces"][0].index(failures[0])
     assert any(o["before_entry"] == at and o["free_bytes"] == failures[0]["device_free"] for o in observed)
+
+
+def test_each_failure_has_the_word_of_its_own_thread(tmp_path):
+    events, ring, path = tmp_path / "events.txt", tmp_path / "ring.bin", tmp_path / "export.pickle"
+    events.write_text("memsnap-events 1\nsegment s1 20MiB\nalloc a s1+0 20MiB\ntap_oom 50MiB free=24MiB thread=1\ntap_oom 60MiB free=12MiB thread=2\n"
+                      "oom 60MiB operation=no thread=2\noom 50MiB operation=no thread=1\n")
+    subprocess.run([ENCODE, events, ring], check=True)
+    failures = [entry for entry in export(ring, path)["device_traces"][0] if entry["action"] == "oom"]
+    assert [(entry["size"], entry["device_free"]) for entry in failures] == [(60 << 20, 12 << 20), (50 << 20, 24 << 20)]
+
+
+def test_a_draft_lies_where_the_result_will_be(tmp_path):
+    events, ring = tmp_path / "events.txt", tmp_path / "ring.bin"
+    events.write_text("memsnap-events 1\nsegment s1 20MiB\nalloc a s1+0 20MiB\n")
+    subprocess.run([ENCODE, events, ring], check=True)
+    nowhere = os.environ | {"TMPDIR": str(tmp_path / "nowhere")}
+    for option in ("--pickle", "--perfetto"):
+        assert subprocess.run([REPLAY, ring, option, tmp_path / f"made{option}"], env=nowhere, capture_output=True).returncode == 0
+        done = subprocess.run([REPLAY, ring, option, "-"], env=nowhere, capture_output=True, text=True)
+        assert (done.returncode, done.stdout) == (5, "") and "nowhere" in done.stderr
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["events.txt", "made--perfetto", "made--pickle", "ring.bin"]
 
 
 def test_an_export_goes_to_standard_output_and_never_over_its_source(run, tmp_path):

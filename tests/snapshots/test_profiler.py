@@ -180,3 +180,19 @@ def test_a_long_trace_is_read_in_bounded_memory(tmp_path):
     code, peak_kib = map(int, done.stdout.split())
     assert code == 0, done.stderr
     assert peak_kib < 120 * 1024
+
+
+def test_ranges_that_are_all_open_at_once_are_left_out_beyond_what_a_program_can_nest(tmp_path):
+    """A small file of more than a million of them, and of one event of memory."""
+    path = tmp_path / "open.json.gz"
+    event = {"ph": "i", "name": "[memory]", "ts": 1, "pid": 1,
+             "args": {"Device Type": 1, "Device Id": 0, "Addr": 4096, "Bytes": 512, "Total Allocated": 512, "Total Reserved": 2**21}}
+    with gzip.open(path, "wb", compresslevel=6) as file:
+        file.write(b'{"traceEvents": [' + json.dumps(event).encode())
+        file.write(b',{"ph":"X","cat":"user_annotation","name":"a","ts":2,"dur":9}' * (2**20 + 5) + b"]}")
+
+    done = replay(path)
+
+    assert done.returncode == 0
+    assert "5 ranges behind the first 1048576 of the file are left out" in done.stderr
+    assert f"{2**20 - 1024} ranges inside 1024 others or more are left out" in done.stderr

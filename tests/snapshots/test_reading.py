@@ -202,10 +202,10 @@ def test_every_cut_off_file_is_refused(tmp_path):
             assert done.returncode == 4 and "[pickle]" in done.stderr, (protocol, end, done.stderr)
 
 
-def test_bytes_behind_the_end_change_nothing_and_are_counted(tmp_path):
+def test_bytes_behind_the_end_change_nothing(tmp_path):
     whole = pickles.snapshot(events=10)
     done = read_bytes(tmp_path, pickle.dumps(whole) + b"\xff" * 5000)
-    assert done.stdout.splitlines() == [*tables.lines(whole), "trailing 5000"], done.stderr
+    assert done.stdout.splitlines() == tables.lines(whole), done.stderr
 
 
 def peak_kib(tmp_path: pathlib.Path, data: bytes) -> int:

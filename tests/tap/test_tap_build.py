@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """`memsnap tap build|status|clear`: for which torch a tap is built, where it lies, and what is said when it cannot be. No device is needed."""
 
+import argparse
 import os
 import pathlib
+import pwd
 import re
 import subprocess
 import sys
@@ -14,7 +16,7 @@ TOP = pathlib.Path(__file__).resolve().parents[2]
 PACKAGE = TOP / "python"
 sys.path.insert(0, str(PACKAGE))
 
-from memsnap.tap import _build, _key  # noqa: E402
+from memsnap.tap import _build, _command, _folder, _key  # noqa: E402
 
 UNSUITABLE, FAILED, OUTPUT_ERROR = 3, 4, 5
 
@@ -79,7 +81,7 @@ def test_two_builds_at_once_compile_one_tap(environment, folder, tmp_path, compi
 
 
 def test_a_compiler_that_fails_is_quoted_and_leaves_nothing(tap, folder, compiler):
-    done = tap("build", CXX=compiler("echo 'x.cpp:1: error: no such thing' >&2; echo half >$1; exit 3"))
+    done = tap("build", CXX=compiler("echo 'x.cpp:1: error: no such thing' >&2; while [ \"$1\" != -o ]; do shift; done; echo half >\"$2\"; exit 3"))
 
     assert done.returncode == FAILED and done.stdout == ""
     assert "exit code 3" in done.stderr and "error: no such thing" in done.stderr and "-std=c++20" in done.stderr
@@ -103,6 +105,114 @@ def test_a_folder_that_cannot_be_made_is_an_output_error(tap):
     done = tap("build", MEMSNAP_TAP_DIR="/proc/no-such-folder/taps")
 
     assert done.returncode == OUTPUT_ERROR and "/proc/no-such-folder" in done.stderr
+
+
+def test_a_link_in_the_place_of_the_lock_is_not_followed(tap, folder, tmp_path):
+    folder.mkdir(parents=True, mode=0o700)
+    other = tmp_path / "other"
+    other.write_text("the user's")
+    (folder / "lock").symlink_to(other)
+    done = tap("build")
+
+    assert done.returncode == OUTPUT_ERROR and str(folder / "lock") in done.stderr and other.read_text() == "the user's"
+
+
+@pytest.mark.parametrize("which", ["folder", "above"])
+@pytest.mark.parametrize("action", ["build", "clear"])
+def test_nothing_is_built_in_or_removed_from_a_folder_that_others_could_change(tap, folder, which, action, compiler, tmp_path):
+    folder.mkdir(parents=True, mode=0o700)
+    open_to_others = folder if which == "folder" else folder.parent
+    open_to_others.chmod(0o777)
+    (folder / "tap-1.so").touch()
+    done = tap(action, CXX=compiler("exit 1"))
+
+    assert done.returncode == OUTPUT_ERROR and f"others may write to {open_to_others}" in done.stderr
+    assert built(folder) == ["tap-1.so"] and not (folder / "lock").exists() and not (tmp_path / "runs").exists()
+
+
+# Makes what is loaded as a tap, without torch's headers.
+STUB = r"""
+for word; do
+    case "$word" in -DMEMSNAP_TAP_KEY=*) key="${word#*=}";; esac
+    if [ "$before" = -o ]; then output="$word"; fi
+    before="$word"
+done
+echo "char memsnap_tap_key[] = $key; int memsnap_tap_attach;" | cc -shared -fPIC -xc - -o "$output"
+"""
+
+
+def test_a_tap_that_others_may_write_to_is_built_anew(tap, folder, compiler, tmp_path):
+    own = compiler(STUB)
+    assert tap("build", CXX=own).returncode == 0
+    (name,) = built(folder)
+    (folder / name).chmod(0o777)
+    assert tap("status").returncode == 1
+    done = tap("build", CXX=own)
+
+    assert done.stdout.startswith("built ") and (folder / name).stat().st_mode & 0o777 == 0o700
+    assert (tmp_path / "runs").read_text() == "run\n" * 2 and tap("status").returncode == 0
+
+
+def test_folders_that_are_made_are_nobody_elses_whatever_the_umask(tap, folder):
+    before = os.umask(0)
+    try:
+        done = tap("build", CXX="false")
+    finally:
+        os.umask(before)
+
+    assert done.returncode == FAILED and {place.stat().st_mode & 0o777 for place in (folder, folder.parent)} == {0o700}
+
+
+def test_a_file_is_trusted_where_nobody_else_could_have_put_it_or_a_folder_above_it(monkeypatch, tmp_path):
+    top = tmp_path / "top"
+    place = top / "taps"
+    place.mkdir(parents=True, mode=0o700)
+    top.chmod(0o700)
+    file = place / "tap-1.so"
+    file.touch(0o700)
+    assert _folder.distrust(file) == ""
+
+    def with_mode(changed: pathlib.Path, mode: int) -> str:
+        before = changed.stat().st_mode
+        changed.chmod(mode)
+        try:
+            return _folder.distrust(file)
+        finally:
+            changed.chmod(before)
+
+    for changed in (top, place, file):
+        assert with_mode(changed, 0o720) == with_mode(changed, 0o702) == f"others may write to {changed}"
+    assert with_mode(top, 0o1777) == ""  # as /tmp: others cannot take away what is not theirs
+    assert with_mode(place, 0o1777) == f"others may write to {place}"  # but put their own there
+    link = tmp_path / "link"
+    link.symlink_to(place)
+    monkeypatch.setenv("MEMSNAP_TAP_DIR", str(link))
+    assert _folder.folder() == place and _folder.distrust(link / file.name) == ""
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can give files to others")
+@pytest.mark.parametrize("which", ["top", "taps", "tap-1.so"])
+@pytest.mark.parametrize("contained", [False, True])
+def test_what_belongs_to_another_user_is_not_trusted_except_what_the_hosts_root_has_in_a_container(monkeypatch, tmp_path, which, contained):
+    file = tmp_path / "top/taps/tap-1.so"
+    file.parent.mkdir(parents=True)
+    file.touch(0o700)
+    changed = {place.name: place for place in (file, *file.parents)}[which]
+    os.chown(changed, 65534, -1)
+    monkeypatch.setattr(_folder, "_unmapped_owner", lambda: {65534} if contained else set())
+
+    assert _folder.distrust(file) == ("" if contained and which == "top" else f"{changed} belongs to another user")
+
+
+def test_a_user_without_a_home_has_no_taps_and_is_told_what_to_name(monkeypatch, capsys):
+    def unknown(_user):
+        raise KeyError
+
+    for name in ("HOME", "XDG_CACHE_HOME", "MEMSNAP_TAP_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(pwd, "getpwuid", unknown)
+    assert _folder.taps() == []
+    assert _command.run(argparse.Namespace(action="clear")) == OUTPUT_ERROR and "no home folder: name a folder for taps with MEMSNAP_TAP_DIR" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("torch, said", [

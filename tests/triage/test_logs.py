@@ -190,6 +190,12 @@ def test_a_warning_of_the_same_call_makes_its_numbers_exact(tmp_path):
     assert one["evidence"]["segment_request_bytes"] == [2 * G, 2 * G] and one["evidence"]["device_call"] == "failed"
 
 
+def test_both_warnings_of_one_call_belong_to_its_error_and_an_earlier_call_does_not(tmp_path):
+    first, second = REFUSED.format(2 * G, G // 4, 80 * G), REFUSED.format(2 * G, G // 2, 80 * G)
+    assert triage(tmp_path, first + second + OPEN).json["refusals"] == []
+    assert [one["line"] for one in triage(tmp_path, REFUSED.format(G, G // 4, 80 * G) + first + second + OPEN).json["refusals"]] == [1]
+
+
 def test_a_warning_that_no_error_follows_is_no_incident_and_is_said(tmp_path):
     found = triage(tmp_path, REFUSED.format(2 * G, G // 2, 80 * G) + "step 8\n")
     assert (found.code, found.json["incidents"], len(found.json["refusals"])) == (0, [], 1)

@@ -74,3 +74,13 @@ def test_the_verdict_has_the_members_of_a_receipts(tmp_path):
     assert verdict.keys() == {"primary", "contributing", "rejected", "undecidable", "qualifiers", "exit_status", "fix", "proof", "numbers", "hypotheses"}
     assert verdict["hypotheses"]["live_set"]["inequality"].startswith("available ")
     assert verdict["numbers"]["threshold_bytes"] in range(24 * GiB * 14 // 1000, 24 * GiB * 16 // 1000)
+
+
+def test_the_screen_says_that_a_request_is_the_least_that_was_printed(tmp_path):
+    exact = sentences("30.00 MiB", "80.00 GiB", "0 bytes", "79.00 GiB", "0 bytes")
+    assert "numbers are those of the least" in triage(tmp_path, exact + "\n").screen
+
+
+def test_what_is_not_recognised_is_counted_apart(tmp_path):
+    text = sentences("2.00 GiB", "80.00 GiB", "0 bytes", "79.00 GiB", "0 bytes") + "\n\nCUBLAS_STATUS_ALLOC_FAILED\n"
+    assert "1 memory error, 1 not recognised in" in triage(tmp_path, text).screen

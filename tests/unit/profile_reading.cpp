@@ -221,6 +221,8 @@ TEST_CASE("an event of device memory that cannot be is refused") {
           R"("Device Id": 0, "Addr": 1, "Bytes": -9223372036854775808, )"})
         CHECK(refused_with(arguments + totals).detail ==
               "an event of device memory has no address or size that can be");
+    CHECK(refused_with(R"("Device Id": 0, "Addr": 1, "Bytes": 1024, )" + totals).detail ==
+          "an event of device memory has a block that is larger than the total with it");
     CHECK(
         refused_with(
             R"("Device Id": 0, "Addr": 1, "Bytes": 512, "Total Allocated": 5, "Total Reserved": 562949953421312)")

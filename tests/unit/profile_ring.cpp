@@ -150,6 +150,23 @@ TEST_CASE("blocks that never end and whose place is taken end there, and the tot
     CHECK(imported.notes[0] == "2 blocks whose end is not in the trace: they end where their place is taken");
 }
 
+TEST_CASE("totals of blocks whose end is missing stay within what a record has room for") {
+    constexpr int64_t kHuge = int64_t{1} << 48;
+    constexpr uint64_t kMost = snapshot::kTotals_bytes_most;
+    TraceText trace;
+    trace.memory("1", kHuge, kHuge, kHuge, 0);
+    trace.memory("2", 2 * kHuge, kHuge, kHuge, 0);
+    trace.memory("3", 3 * kHuge, kHuge, kHuge, 0);
+    trace.memory("4", 2 * kHuge - 512, kMost, kMost, 0);  // on all three
+
+    const auto freed = Imported(trace).events(Kind::block_free);
+
+    REQUIRE(freed.size() == 3);
+    CHECK(freed[0].allocated_bytes == kMost);
+    CHECK(freed[1].allocated_bytes == kHuge);
+    CHECK(freed[2].allocated_bytes == 0);
+}
+
 TEST_CASE("events that are missing altogether are tolerated and counted, not refused") {
     TraceText trace;
     trace.memory("1", kPage, 512, 512, 4096).memory("2", 2 * kPage, 512, 2048, 4096);

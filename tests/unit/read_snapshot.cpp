@@ -7,9 +7,13 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <filesystem>
+#include <fstream>
 #include <string>
 
+#include "../../replay/reference.h"
 #include "catch.h"
+#include "ring_fixture.h"
 
 using namespace memsnap;
 using namespace memsnap::snapshot;
@@ -57,6 +61,28 @@ TEST_CASE("a file that cannot be read is an error of the system's") {
     REQUIRE_FALSE(missing.has_value());
     CHECK(missing.error().code == ErrorCode::io);
     CHECK(missing.error().file == "no/such/file.pickle");
+}
+
+TEST_CASE("a file is read and hashed as it was opened, and a change meanwhile is an error") {
+    const test::Folder folder;
+    const std::string path = folder.file("a.pickle"), other = folder.file("b.pickle");
+    const std::string empty = "}" + text("segments") + "]s.";
+    std::ofstream(path) << empty;
+    const auto file = RingFile::open(path);
+    REQUIRE(file);
+    std::ofstream(other) << "another one";
+    std::filesystem::rename(other, path);
+    CHECK(read_snapshot(*file));
+    CHECK(reference_of(*file, "other")->size_bytes == empty.size());
+    CHECK(file->unchanged());
+
+    const auto growing = RingFile::open(path);
+    REQUIRE(growing);
+    std::ofstream(path, std::ios::app) << "more";
+    const auto changed = growing->unchanged();
+    REQUIRE_FALSE(changed);
+    CHECK(changed.error().code == ErrorCode::io);
+    CHECK(changed.error().file == path);
 }
 
 TEST_CASE("an error of the pickle and one of the snapshot name the file, the rule and the place") {
@@ -142,6 +168,6 @@ TEST_CASE("a pool's pair of numbers is one number as the ring has it") {
     CHECK(pool_number(0, 0) == 0);
     CHECK(pool_number(7, 0) == 7);
     CHECK(pool_number(0, 7) == 32775);
-    CHECK(pool_number(1, 1) == kPoolUnknown);
-    CHECK(pool_number(32768, 0) == kPoolUnknown);
+    CHECK(pool_number(1, 1) == snapshot::kPoolUnknown);
+    CHECK(pool_number(32768, 0) == snapshot::kPoolUnknown);
 }

@@ -10,7 +10,9 @@
 #include <array>
 #include <fstream>
 #include <iterator>
+#include <unordered_set>
 
+#include "../../snapshot/seeded_hash.h"
 #include "catch.h"
 #include "names.h"
 #include "reader_names.h"
@@ -196,6 +198,47 @@ TEST_CASE("the end of a range is a boundary of the devices that reported, labels
     CHECK(*names.text(capture.boundaries[0].exact_name) == "step 12");
     CHECK(*names.text(capture.boundaries[0].folded_name) == "step #");
     CHECK(kinds(capture).size() == 7);
+}
+
+TEST_CASE("a range inside more open ones than any program has is left out and ends nothing") {
+    Image it;
+    it.image.block_alloc({0, 1, 0}, kBase, kMiB);
+    std::vector<uint64_t> ranges(snapshot::kOpenRanges_most + 2);
+    for (uint64_t& range : ranges)
+        range = it.image.range_begin({0, 2, 0}, "deep", wire::Family::range);
+    CHECK(it.image.left_out_range_count() == 2);
+    it.image.range_end({0, 3, 0}, ranges.back());
+    it.image.range_end({0, 3, 0}, ranges[1]);
+    it.image.range_end({0, 3, 0}, ranges[2]);
+    it.image.range_end({0, 3, 0}, ranges[0]);
+    const Capture capture = it.capture();
+    REQUIRE(capture.boundaries.size() == 3);
+    CHECK(capture.boundaries[0].depth == 1);
+    CHECK(capture.boundaries[1].depth == 1);
+    CHECK(capture.boundaries[2].depth == 0);
+}
+
+TEST_CASE("names are one where what is kept of them is, whatever stood before") {
+    Image it;
+    const std::string kept(1023, 'k');
+    CHECK(it.image.name("one" + kept) == it.image.name("another" + kept));
+    it.image.block_alloc({0, 1, 0}, kBase, kMiB);
+    it.image.range_end({0, 3, 0}, it.image.range_begin({0, 2, 0}, "12" + kept, wire::Family::range));
+    const Capture capture = it.capture();
+    REQUIRE(capture.boundaries.size() == 1);
+    CHECK(capture.boundaries[0].folded_name == capture.boundaries[0].exact_name);
+}
+
+TEST_CASE("numbers that were chosen for a table's size do not meet in one place") {
+    std::unordered_set<uint64_t, snapshot::SeededHash> table;
+    table.reserve(1000);
+    const uint64_t step = table.bucket_count();
+    for (uint64_t at = 0; at < 1000; ++at)
+        table.insert(at * step);
+    size_t longest = 0;
+    for (size_t bucket = 0; bucket < table.bucket_count(); ++bucket)
+        longest = std::max(longest, table.bucket_size(bucket));
+    CHECK(longest < 50);
 }
 
 TEST_CASE("equal stacks are one site, written once, with their files and lines") {

@@ -299,6 +299,7 @@ TEST_CASE("every unknown number that nothing bounds leaves all four open") {
          {&Evidence::request, &Evidence::total, &Evidence::reserved, &Evidence::allocated}) {
         Evidence evidence = plain(50'000, 100'000, 1'000);
         evidence.*missing = {};
+        if (missing == &Evidence::total) evidence.device_free = {};  // which would bound it
         const Verdict verdict = decide(evidence);
         check_statuses(verdict, U, U, U, U);
         CHECK(verdict.exit_status() == 11);

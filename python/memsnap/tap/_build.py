@@ -101,7 +101,7 @@ def build(torch, again: bool = False) -> tuple:
     key = _key.key_of(torch)
     with _folder.locked() as place:
         path = place / _key.file_name(torch, key)
-        if path.is_file() and not again:
+        if path.is_file() and not again and not _folder.distrust(path):
             return path, False
         with _folder.appearing(path) as temporary:
             _compile(command(torch, key, temporary))

@@ -61,6 +61,9 @@ def run(options: argparse.Namespace) -> int:
     except _key.Unsuitable as error:
         print(f"memsnap tap: this torch has nothing to tap: {error}", file=sys.stderr)
         return _UNSUITABLE
+    except _folder.Unusable as error:
+        print(f"memsnap tap: {error}", file=sys.stderr)
+        return _OUTPUT_ERROR
     except OSError as error:
         print(f"memsnap tap: {error.filename}: {error.strerror}", file=sys.stderr)
         return _OUTPUT_ERROR

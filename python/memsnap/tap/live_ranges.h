@@ -26,6 +26,7 @@ class LiveRanges {
 
     const Range* begin() const { return ranges_; }
     const Range* end() const { return ranges_ + count_; }
+    uint32_t count() const { return count_; }
     bool overflowed() const { return overflowed_; }
 
     void clear() {

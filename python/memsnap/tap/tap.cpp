@@ -31,6 +31,7 @@ using torch_allocator::TraceEntry;
 
 using TellTap = void(uint32_t kind, int32_t device, uint64_t address, uint64_t size_bytes, uint64_t link,
                      uint64_t stream, uint32_t pool, uint32_t code);
+using MayRepeat = int(uint32_t record_count);
 constexpr uint32_t kAlloc = 64, kFreeRequested = 65, kFreeCompleted = 66, kSegmentAlloc = 67,
                    kSegmentFree = 68, kSegmentMap = 69, kSegmentUnmap = 70, kOom = 71;
 constexpr uint32_t kToldAgain = 1;
@@ -38,6 +39,7 @@ constexpr uint16_t kPoolUnknown = 65535;
 constexpr uint64_t kRequestedUnknown = ~uint64_t{0};
 
 TellTap* g_tell = nullptr;
+MayRepeat* g_may_repeat = nullptr;
 
 // ---- what is known of each device
 
@@ -76,7 +78,8 @@ uint16_t pool_of(const Entry& entry) {
     }
 }
 
-// At most once a second: a program that tries sizes fails hundreds of times in one.
+// At most once a second: a program that tries sizes fails hundreds of times in one. Not at all where the
+// ring is too small for them.
 void tell_again(Device& device, int32_t index) {
     constexpr uint64_t kSecond_ns = 1'000'000'000;
     timespec now{};
@@ -84,7 +87,8 @@ void tell_again(Device& device, int32_t index) {
     const uint64_t now_ns =
         static_cast<uint64_t>(now.tv_sec) * kSecond_ns + static_cast<uint64_t>(now.tv_nsec);
     if (device.segments.overflowed() ||
-        (device.last_told_ns != 0 && now_ns - device.last_told_ns < kSecond_ns))
+        (device.last_told_ns != 0 && now_ns - device.last_told_ns < kSecond_ns) ||
+        g_may_repeat(device.segments.count()) == 0)
         return;
     device.last_told_ns = now_ns;
     for (const memsnap_tap::Range& range : device.segments) {
@@ -144,6 +148,10 @@ void on_trace(const TraceEntry& entry) {
 
 // ---- attaching
 
+bool is_complete(const Device& device) {
+    return (device.events.load(std::memory_order_acquire) & kReady) != 0;
+}
+
 bool is_untouched(int index) {
     const auto stats = torch_allocator::getDeviceStats(static_cast<c10::DeviceIndex>(index));
     return stats.reserved_bytes[0].current == 0 && stats.allocated_bytes[0].current == 0;
@@ -158,9 +166,13 @@ auto look_at_memory(Allocator* allocator) {
     }
 }
 
-void take_over(Device& device, int index) {
+// Of the devices that are not complete.
+void take_over(int device_count) {
     for (const auto& segment : look_at_memory(torch_allocator::get()).segments) {
-        if (static_cast<int>(segment.device) != index) continue;
+        const int index = static_cast<int>(segment.device);
+        if (index < 0 || index >= device_count) continue;
+        Device& device = g_devices[index];
+        if (is_complete(device)) continue;
         const auto [first, second] = segment.owner_private_pool_id;
         device.segments.add({segment.address, segment.total_size, reinterpret_cast<uint64_t>(segment.stream),
                              pool_number(first, second), segment.is_expandable});
@@ -171,15 +183,32 @@ void take_over(Device& device, int index) {
 }
 
 // A device that other threads keep busy all the time stays incomplete: its sums and old segments are not
-// told.
-void complete(Device& device, int index) {
-    constexpr int kTries = 100;
+// told. Few tries: a look at the allocator locks each device in turn, and the program's own history, where it
+// is on, gets an entry of it.
+void complete_all(int device_count) {
+    constexpr int kTries = 5;
+    uint64_t events_before[kDeviceCapacity] = {};
     for (int i = 0; i < kTries; ++i) {
-        uint64_t events = device.events.load(std::memory_order_acquire);
-        device.requested_bytes = 0;
-        device.segments.clear();
-        if (!is_untouched(index)) take_over(device, index);
-        if (device.events.compare_exchange_strong(events, events | kReady, std::memory_order_acq_rel)) return;
+        bool any_touched = false;
+        for (int index = 0; index < device_count; ++index) {
+            Device& device = g_devices[index];
+            if (is_complete(device)) continue;
+            events_before[index] = device.events.load(std::memory_order_acquire);
+            device.requested_bytes = 0;
+            device.segments.clear();
+            any_touched = !is_untouched(index) || any_touched;
+        }
+        if (any_touched) take_over(device_count);
+        bool all_complete = true;
+        for (int index = 0; index < device_count; ++index) {
+            Device& device = g_devices[index];
+            if (is_complete(device)) continue;
+            uint64_t& before = events_before[index];
+            all_complete =
+                device.events.compare_exchange_strong(before, before | kReady, std::memory_order_acq_rel) &&
+                all_complete;
+        }
+        if (all_complete) return;
     }
 }
 
@@ -211,7 +240,10 @@ MEMSNAP_TAP_EXPORT int memsnap_tap_attach(char* message, size_t message_bytes) n
     static bool attached = false;
     if (attached) return 0;
     g_tell = reinterpret_cast<TellTap*>(dlsym(RTLD_DEFAULT, "memsnap1_tap"));
-    if (g_tell == nullptr) return refuse(message, message_bytes, "the recorder in this process takes no tap");
+    g_may_repeat = reinterpret_cast<MayRepeat*>(dlsym(RTLD_DEFAULT, "memsnap1_tap_may_repeat"));
+    if (g_tell == nullptr || g_may_repeat == nullptr)
+        return refuse(message, message_bytes,
+                      "the recorder in this process is of another version than the tap: install both anew");
     if (!prepare()) return refuse(message, message_bytes, "no memory");
     try {
         torch_allocator::get()->attachAllocatorTraceTracker(on_trace);
@@ -222,9 +254,7 @@ MEMSNAP_TAP_EXPORT int memsnap_tap_attach(char* message, size_t message_bytes) n
         return refuse(message, message_bytes, "the allocator takes no tap");
     }
     try {
-        const int count = std::min<int>(c10::cuda::device_count(), kDeviceCapacity);
-        for (int index = 0; index < count; ++index)
-            complete(g_devices[index], index);
+        complete_all(std::min<int>(c10::cuda::device_count(), kDeviceCapacity));
     } catch (...) {
         // The devices that are left stay incomplete.
     }

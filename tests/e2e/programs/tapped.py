@@ -133,6 +133,25 @@ def attached_late() -> None:
     fail_and_tell()
 
 
+def attached_late_beside_a_history() -> None:
+    """Two devices in use, and PyTorch's own history on. Prints how many looks at the allocator are in the history of each."""
+    old = [take(5000, device) for device in ("cuda:0", "cuda:1")]
+    torch.cuda.memory._record_memory_history(context=None)
+    assert memsnap.tap.attach()
+    traces = torch.cuda.memory._snapshot()["device_traces"][:2]
+    print([len([entry for entry in trace if entry["action"] == "snapshot"]) for trace in traces])
+    fail_and_tell()
+    del old
+
+
+def many_segments() -> None:
+    """More small segments than a ring of 1 MiB has told again."""
+    memsnap.tap.attach()
+    kept = [take(MIB) for _ in range(2200)]
+    fail_and_tell()
+    del kept
+
+
 def attached_among_threads() -> None:
     """Two threads allocate while the tap is attached."""
     take(1000)
