@@ -165,7 +165,9 @@ Block AllocatorModel::take(const BlockRequest& request, Place place) {
     if (split) segment.pieces[place.second + block.bytes] = {rest, State::free};
     allocated_bytes_ += block.bytes;
     requested_bytes_ += request.bytes;
-    if (options_.tap)
+    ++taken_count_;
+    const bool untold = options_.untold_every != 0 && taken_count_ % options_.untold_every == 0;
+    if (options_.tap && !untold)
         lines_.tap_request(request.actor, block.address, request.bytes, request.stream, request.pool);
     lines_.alloc(block.name, request.actor, block.address, block.bytes);
     return block;

@@ -27,6 +27,7 @@ struct ModelOptions {
     bool tells_again = false;    // all segments, before a failure
     bool pools_untold = false;   // the tap knows a new segment's stream only
     bool sums_requests = false;  // the tap knows what all live blocks asked for
+    unsigned untold_every = 0;   // one request in so many is not told
     bool asks_device = true;     // a failing operation asks how much is free
     uint64_t base_address = uint64_t{0x7f} << 40;
     uint64_t segment_gap_bytes = 4 * kMiB;  // between native segments; 0 makes them touch
@@ -118,6 +119,7 @@ class AllocatorModel {
     uint64_t reserved_bytes_ = 0;
     uint64_t allocated_bytes_ = 0;
     uint64_t requested_bytes_ = 0;
+    unsigned taken_count_ = 0;
     std::vector<uint64_t> deferred_;
 };
 

@@ -60,6 +60,7 @@ class Walk {
             options.tells_again = random_.one_in(2);
             options.pools_untold = random_.one_in(3);
             options.sums_requests = random_.one_in(2);
+            options.untold_every = static_cast<unsigned>(random_.below(3)) * 3;
             options.asks_device = !plan.silent;
             options.segment_gap_bytes = random_.one_in(4) ? 0 : 4 * kMiB;
             models_.emplace_back(lines_, cards_[i], options);
