@@ -62,7 +62,8 @@ TEST_CASE("a file's kind is told by how it begins") {
     using namespace std::string_view_literals;
     CHECK(reference_to("\x89MEMSNAP and more").kind == "recording");
     CHECK(reference_to("\x80\x04\x95").kind == "torch_snapshot");
-    CHECK(reference_to("\x80\x06\x95").kind == "other");
+    CHECK(reference_to("\x80\x06\x95").kind == "torch_snapshot");  // of a protocol still to come
+    CHECK(reference_to("\x80\x7f\x95").kind == "other");
     CHECK(reference_to("").kind == "other");
     CHECK(reference_to(Recording(kQuietJob).receipt()).kind == "receipt");
     CHECK(reference_to("\n {\"schemaVersion\": 1, \"traceEvents\": [").kind == "profiler_trace");
