@@ -139,9 +139,12 @@ class Chooser {
 
     bool matters(const Event& event, const Ledger& ledger, const Change& change) {
         switch (event.kind) {
+            case Kind::initial_segment:
+                if (event.device != device_) return false;
+                objects_.insert(event.ticket);
+                return true;
             case Kind::block_alloc:
             case Kind::initial:
-            case Kind::initial_segment:
             case Kind::cap:
             case Kind::tap_free_requested:
             case Kind::tap_free_completed:
