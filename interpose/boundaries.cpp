@@ -5,6 +5,7 @@
 #include "pinned.h"
 #include "sampler.h"
 #include "try_lock.h"
+#include "wire_marks.h"
 
 namespace memsnap::recorder {
 namespace {
@@ -14,7 +15,6 @@ constexpr uint32_t kNumberMask = (uint32_t{1} << (32 - kClassBits)) - 1;
 constexpr uint32_t kMaxStride = uint32_t{1} << 28;
 constexpr uint64_t kUnit = wire::kTotalsUnit_bytes;
 constexpr uint64_t kMask40 = (uint64_t{1} << 40) - 1;
-constexpr int kAgeShift = 20;
 
 // The last class stays unused, so that a place's content plus 1 fits.
 static_assert(uint32_t{BoundaryState::kClassCount} < uint32_t{1} << kClassBits);
@@ -113,11 +113,11 @@ void add_entry(Recorder& recorder, const Closing& closing, uint32_t ordinal, uin
     Observed observed = observe_boundary(recorder, device);
     uint64_t device_free = observed.known ? observed.free_bytes / kUnit & kMask40 : kMask40;
     uint64_t age = observed.known && closing.time > observed.time ? closing.time - observed.time : 0;
-    if (age >> kAgeShift > UINT32_MAX) age = uint64_t{UINT32_MAX} << kAgeShift;
+    if (age >> wire::kAgeShift_bits > UINT32_MAX) age = uint64_t{UINT32_MAX} << wire::kAgeShift_bits;
     uint64_t words[8] = {closing.ticket + 1,
                          closing.time,
                          closing.opened_ticket,
-                         age >> kAgeShift | uint64_t{ordinal} << 32,
+                         age >> wire::kAgeShift_bits | uint64_t{ordinal} << 32,
                          uint64_t{noted_dimensions(recorder)} << 32,
                          pack_names(closing, device),
                          allocated | reserved << 40,
@@ -171,7 +171,7 @@ uint64_t last_boundary_word(const Recorder& recorder, uint64_t time) {
     uint32_t ordinal = table.last_ordinal.load(std::memory_order_acquire);
     if (ordinal == 0) return 0;
     uint64_t closed = table.last_time.load(std::memory_order_relaxed);
-    uint64_t age = time > closed ? (time - closed) >> kAgeShift : 0;
+    uint64_t age = time > closed ? (time - closed) >> wire::kAgeShift_bits : 0;
     return ordinal | (age > UINT32_MAX ? uint64_t{UINT32_MAX} : age) << 32;
 }
 

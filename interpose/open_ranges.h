@@ -10,7 +10,7 @@
 
 #include "local_names.h"
 #include "python_frames.h"
-#include "wire.h"
+#include "wire_marks.h"
 
 namespace memsnap::recorder {
 
@@ -24,13 +24,8 @@ struct Range {
     bool async = false;           // ends at any time, on any thread, or never
     bool collection_off = false;  // an optimizer's: what the step that it ends says
 
-    bool labels() const {
-        return !silent && (family == wire::Family::none || family == wire::Family::optimizer ||
-                           family == wire::Family::range);
-    }
-    bool bounds() const {
-        return !silent && (family == wire::Family::optimizer || family == wire::Family::range);
-    }
+    bool labels() const { return !silent && wire::labels_births(family); }
+    bool bounds() const { return !silent && wire::ends_in_boundary(family); }
 
     uint64_t pack() const {
         return names.pack() | uint64_t{static_cast<uint8_t>(family)} << 32 | uint64_t{depth} << 40 |

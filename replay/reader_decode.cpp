@@ -8,6 +8,7 @@
 #include <array>
 #include <cstring>
 
+#include "../interpose/wire_marks.h"
 #include "crc32c.h"
 
 namespace memsnap {
@@ -138,7 +139,7 @@ Boundary decode(const wire::Boundary& wire) {
     boundary.ticket = wire.state - 1;
     boundary.opened_ticket = wire.opened_ticket;
     boundary.time_counter = wire.time;
-    boundary.free_age_counter = uint64_t{wire.free_age} << 20;
+    boundary.free_age_counter = uint64_t{wire.free_age} << wire::kAgeShift_bits;
     boundary.allocated_bytes = u40(wire.allocated) * wire::kTotalsUnit_bytes;
     boundary.reserved_bytes = u40(wire.reserved) * wire::kTotalsUnit_bytes;
     if (const uint64_t free = u40(wire.device_free); free != kNever) {

@@ -6,33 +6,23 @@
 #include <cstring>
 #include <string>
 
+#include "../interpose/wire_marks.h"
 #include "ring_image_state.h"
 
 namespace memsnap::snapshot {
 
 namespace {
 
-constexpr uint32_t kAgeShift = 20;
-
-// Ranges that give births their phase.
-bool labels(wire::Family family) {
-    return family == wire::Family::none || family == wire::Family::optimizer || family == wire::Family::range;
-}
-
-bool bounds(wire::Family family) {
-    return family == wire::Family::optimizer || family == wire::Family::range ||
-           family == wire::Family::module;
-}
-
 uint16_t innermost_label(const std::vector<OpenRange>& open) {
     for (auto range = open.rbegin(); range != open.rend(); ++range) {
-        if (labels(range->family)) return range->folded;
+        if (wire::labels_births(range->family)) return range->folded;
     }
     return 0;
 }
 
 bool has_label(const std::vector<OpenRange>& open) {
-    return std::ranges::any_of(open, [](const OpenRange& range) { return labels(range.family); });
+    return std::ranges::any_of(open,
+                               [](const OpenRange& range) { return wire::labels_births(range.family); });
 }
 
 // Each run of digits becomes '#'.
@@ -74,7 +64,7 @@ uint64_t RingImage::range_begin(const Moment& moment, std::string_view name, wir
     }
     const uint16_t exact = state_->names.name(name);
     const uint16_t folded_name = state_->names.name(folded(NamesImage::kept_name(name)));
-    thread.has_labelled |= labels(family);
+    thread.has_labelled |= wire::labels_births(family);
     wire::Record record = state_->blank(moment, wire::Kind::phase_begin);
     record.flags = 0;
     record.library = 0;
@@ -98,10 +88,10 @@ void RingImage::range_end(const Moment& moment, uint64_t range) {
     record.link = uint64_t{ended.exact} << 32 | ended.folded;
     record.code = static_cast<uint16_t>(ended.family);
     state_->append(moment, record);
-    if (!bounds(ended.family)) return;
+    if (!wire::ends_in_boundary(ended.family)) return;
     const std::ranges::subrange outer(open.begin(), inner);
     const auto encloses = [&](const OpenRange& other) {
-        return bounds(other.family) &&
+        return wire::ends_in_boundary(other.family) &&
                (other.family == wire::Family::module) == (ended.family == wire::Family::module);
     };
     const auto is_optimizer = [](const OpenRange& other) { return other.family == wire::Family::optimizer; };
@@ -135,7 +125,7 @@ void RingImage::State::close_boundary(const Moment& moment, const OpenRange& ran
         put_u40(boundary.device_free,
                 observation.seq == 0 ? ~uint64_t{0} : observation.link / wire::kTotalsUnit_bytes);
         if (observation.seq != 0)
-            boundary.free_age = static_cast<uint32_t>((end.time - observation.time) >> kAgeShift);
+            boundary.free_age = static_cast<uint32_t>((end.time - observation.time) >> wire::kAgeShift_bits);
         seal(boundary);
         boundaries.push_back(boundary);
         device.pins.boundary();
