@@ -276,10 +276,16 @@ Result<void> look_in_keyframe(const Capture& capture, const Failure& failure, An
     const Vantage vantage{capture, frame.window, frame.pinned, frame.operation, true};
     Ledger ledger(frame.window);
     IncidentWatch watch(vantage, ledger, analysis.failures, failure);
-    auto outcome = replay(capture, frame.window, ledger, watch);
+    LevelsWatch levels(frame.window, ledger);
+    auto outcome = replay(capture, frame.window, ledger,
+                          [&](const Event& event, const Ledger& state, const Change& change) {
+                              levels.take(event, state);
+                              watch(event, state, change);
+                          });
     if (!outcome) return memsnap::failure(std::move(outcome.error()));
     if (!watch.reached()) return memsnap::failure(unreadable_instant(capture, failure));
     watch.give(analysis);
+    analysis.levels = levels.levels();
     analysis.notes = last_notes(frame.window.events, failure.event.ticket);
     return {};
 }
@@ -295,11 +301,17 @@ Result<Analysis> analyse(const Capture& capture, const AnalysisOptions& options)
             usage_error(capture, fmt::format("no failure has the ticket {}", *options.at_ticket)));
     }
     Ledger ledger(capture.window);
+    LevelsWatch levels(capture.window, ledger);
     if (!index) {
         ShapeWatch watch(capture, ledger);
-        auto outcome = replay(capture, capture.window, ledger, watch);
+        auto outcome = replay(capture, capture.window, ledger,
+                              [&](const Event& event, const Ledger& state, const Change& change) {
+                                  levels.take(event, state);
+                                  watch(event, state, change);
+                              });
         if (!outcome) return memsnap::failure(std::move(outcome.error()));
         analysis.replay = *outcome;
+        analysis.levels = levels.levels();
         analysis.shapes = watch.shapes(ledger);
         analysis.notes = last_notes(capture.window.events, capture.window.events.end_ticket());
         if (options.device) {
@@ -321,7 +333,9 @@ Result<Analysis> analyse(const Capture& capture, const AnalysisOptions& options)
     const Vantage vantage{capture, capture.window, capture.pinned, in_ring, false};
     IncidentWatch watch(vantage, ledger, analysis.failures, failure);
     const auto visit = [&](const Event& event, const Ledger& state, const Change& change) {
-        if (failure.in_window) watch(event, state, change);
+        if (!failure.in_window) return;
+        levels.take(event, state);
+        watch(event, state, change);
     };
     auto outcome = replay(capture, capture.window, ledger, visit);
     if (!outcome) return memsnap::failure(std::move(outcome.error()));
@@ -333,6 +347,7 @@ Result<Analysis> analyse(const Capture& capture, const AnalysisOptions& options)
     }
     if (!watch.reached()) return memsnap::failure(unreadable_instant(capture, failure));
     watch.give(analysis);
+    analysis.levels = levels.levels();
     analysis.notes = last_notes(capture.window.events, failure.event.ticket);
     return analysis;
 }

@@ -16,6 +16,7 @@
 #include "explain.h"
 #include "history.h"
 #include "incident.h"
+#include "levels.h"
 #include "peak_sites.h"
 #include "replay.h"
 #include "requests.h"
@@ -54,6 +55,7 @@ struct Analysis {
     std::vector<Balance> holders;       // peak and failure, or a peak and an end for each of the shapes
     std::vector<PeakSites> peak_sites;  // of the incident's device, or of each of the shapes
     std::vector<Requests> requests;     // likewise; empty where the torch tap was not there
+    Levels levels;                      // of the window, or of the keyframe's own that the incident is from
     std::vector<Note> notes;            // what the user noted last before the failure, or the end
     uint32_t lost_failure_count = 0;    // counted by the recorder, and none of them can be read any more
 

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "csv_rows.h"
+#include "ledger_row.h"
 #include "vocabulary.h"
 
 namespace memsnap {

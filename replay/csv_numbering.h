@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <unordered_map>
+#include <vector>
 
 namespace memsnap {
 
@@ -25,6 +26,12 @@ class Numbering {
     uint64_t find(const Key& key) const {
         const auto found = ordinals_.find(key);
         return found == ordinals_.end() ? 0 : found->second;
+    }
+    // Appends those without a known number, by their own. What is there already is numbered before them.
+    void list_into(std::vector<Key>& list) const {
+        list.resize(last_);
+        for (const auto& [key, ordinal] : ordinals_)
+            list[ordinal - 1] = key;
     }
 
   private:

@@ -23,7 +23,4 @@ std::string csv_header();
 // The header and every row. Ordinals of the analysis's receipt are kept. False: the sink had enough.
 Result<bool> write_rows(const Capture& capture, const Analysis& analysis, const LineSink& sink);
 
-// Whether a ticket is the birth of an object that the window knows: live at its begin, or born in it.
-bool is_birth_of_window(const Window& window, uint64_t ticket);
-
 }  // namespace memsnap

@@ -238,6 +238,17 @@ class Ledger {
         objects_.for_each(f);
     }
     const std::vector<DeferredBlock>& deferred() const { return deferred_; }
+    // The free that the torch tap told last and whose block is still there; 0: none.
+    uint64_t tap_requested_address(int device) const { return state_of(device).tap_requested_address; }
+    uint64_t tap_completed_address(int device) const { return state_of(device).tap_completed_address; }
+    // Of a live handle or mapping; nullptr: not known.
+    const PhysicalMemory* memory_behind(uint64_t birth_ticket) const;
+    // By handle. f(const PhysicalMemory&).
+    template <class F>
+    void for_each_memory(F&& f) const {
+        for (const auto& [handle, memory] : physical_)
+            f(memory);
+    }
     // By library, ascending; physical memory of handles counts once, whatever maps it.
     std::vector<ForeignBytes> foreign(int device) const;
     template <class F>
@@ -280,6 +291,7 @@ class Ledger {
         std::map<uint64_t, LastFree> frees;
     };
 
+    const DeviceState& state_of(int device) const { return states_[static_cast<size_t>(device)]; }
     std::optional<Rule> change_state(const Event& event, Change& change);
     // ledger_blocks.cpp
     std::optional<Rule> block_alloc(const Event& event, Change& change);

@@ -172,6 +172,12 @@ uint64_t Ledger::handle_of(const DriverObject& object) {
     return object.object == Object::mapping ? object.handle : 0;
 }
 
+const PhysicalMemory* Ledger::memory_behind(uint64_t birth_ticket) const {
+    const DriverObject* const object = objects_.find(birth_ticket);
+    const auto found = object == nullptr ? physical_.end() : physical_.find(handle_of(*object));
+    return found == physical_.end() ? nullptr : &found->second;
+}
+
 // Physical memory lives while it has a reference or a mapping.
 void Ledger::take_handle(const DriverObject& object) {
     const uint64_t handle = handle_of(object);

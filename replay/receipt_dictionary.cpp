@@ -18,15 +18,6 @@ uint64_t ordinal_of(const Map& ordinals, const Key& key) {
     return found == ordinals.end() ? 0 : found->second;
 }
 
-const std::string* text_of_name(const Naming& naming, uint64_t name) {
-    return naming.sites == nullptr ? nullptr : naming.sites->names().text(name);
-}
-
-const std::string* text_of_library(const Capture& capture, const Naming& naming, uint64_t number) {
-    if (naming.sites == nullptr || number > UINT16_MAX) return nullptr;
-    return naming.sites->names().of_library(capture, static_cast<uint16_t>(number));
-}
-
 Json::Object entry(std::string_view kind, uint64_t ordinal, std::string token, std::string_view scope) {
     return {{std::string(kind), ordinal}, {"token", std::move(token)}, {"scope", scope}};
 }
@@ -38,11 +29,9 @@ std::vector<Json::Object> entries(std::string_view kind, const std::map<uint64_t
     std::vector<Json::Object> list;
     for (const auto& [ordinal, id] : id_of_ordinal) {
         const auto text = text_of(id);
-        if (naming.key && text) {
-            list.push_back(entry(kind, ordinal, token(kind, std::string_view(*text), *naming.key), "key"));
-        } else {
-            list.push_back(entry(kind, ordinal, token(kind, id, capture.header.ring_id), "ring"));
-        }
+        const auto known = text ? std::optional<std::string_view>(*text) : std::nullopt;
+        list.push_back(entry(kind, ordinal, name_token(kind, id, known, capture, naming),
+                             naming.key && text ? "key" : "ring"));
     }
     return list;
 }
@@ -79,7 +68,30 @@ std::map<uint64_t, uint64_t> turned(const std::unordered_map<uint64_t, uint64_t>
     return by_ordinal;
 }
 
+// Ordinals of a dictionary have no gaps.
+template <class Map>
+std::vector<typename Map::key_type> listed(const Map& ordinals) {
+    std::vector<typename Map::key_type> list(ordinals.size());
+    for (const auto& [key, ordinal] : ordinals)
+        list.at(ordinal - 1) = key;
+    return list;
+}
+
 }  // namespace
+
+std::string name_token(std::string_view kind, uint64_t id, std::optional<std::string_view> text,
+                       const Capture& capture, const Naming& naming) {
+    return naming.key && text ? token(kind, *text, *naming.key) : token(kind, id, capture.header.ring_id);
+}
+
+const std::string* text_of_name(const Naming& naming, uint64_t name) {
+    return naming.sites == nullptr ? nullptr : naming.sites->names().text(name);
+}
+
+const std::string* text_of_library(const Capture& capture, const Naming& naming, uint64_t number) {
+    if (naming.sites == nullptr || number > UINT16_MAX) return nullptr;
+    return naming.sites->names().of_library(capture, static_cast<uint16_t>(number));
+}
 
 Dictionary::Dictionary(const Analysis& analysis) {
     for (const Note& note : analysis.notes)
@@ -143,6 +155,19 @@ uint64_t Dictionary::library(uint16_t number) const {
 }
 uint64_t Dictionary::dimension(uint64_t name) const {
     return ordinal_of(dimensions_, name);
+}
+
+std::vector<SiteKey> Dictionary::sites() const {
+    return listed(sites_);
+}
+std::vector<uint64_t> Dictionary::phases() const {
+    return listed(phases_);
+}
+std::vector<uint64_t> Dictionary::libraries() const {
+    return listed(libraries_);
+}
+std::vector<uint64_t> Dictionary::dimensions() const {
+    return listed(dimensions_);
 }
 
 std::map<uint64_t, uint64_t> Dictionary::stacks() const {

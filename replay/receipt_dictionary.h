@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -26,6 +28,14 @@ struct Naming {
     bool with_names = false;      // the texts themselves
 };
 
+// Stands for a local id: of its text with the user's key where both are there, else with the recording's id.
+std::string name_token(std::string_view kind, uint64_t id, std::optional<std::string_view> text,
+                       const Capture& capture, const Naming& naming);
+
+// By local name id and by number; nullptr: not known.
+const std::string* text_of_name(const Naming& naming, uint64_t name);
+const std::string* text_of_library(const Capture& capture, const Naming& naming, uint64_t number);
+
 class Dictionary {
   public:
     explicit Dictionary(const Analysis& analysis);
@@ -38,6 +48,12 @@ class Dictionary {
     uint64_t site_count() const { return sites_.size(); }
     uint64_t phase_count() const { return phases_.size(); }
     uint64_t dimension_count() const { return dimensions_.size(); }
+
+    // What the ordinals stand for, by ordinal.
+    std::vector<SiteKey> sites() const;
+    std::vector<uint64_t> phases() const;
+    std::vector<uint64_t> libraries() const;
+    std::vector<uint64_t> dimensions() const;
 
     Json::Object json(const Capture& capture, const Naming& naming) const;
     // The texts of the ordinals in it, as far as they are known. Needs naming.sites.

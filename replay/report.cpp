@@ -9,10 +9,13 @@
 #include <filesystem>
 #include <iterator>
 #include <ranges>
+#include <utility>
 
 #include "advice.h"
 #include "names.h"
 #include "report_card.h"
+#include "report_headline.h"
+#include "report_lanes.h"
 #include "report_sentence.h"
 #include "report_sites.h"
 #include "report_text.h"
@@ -21,6 +24,14 @@ namespace memsnap {
 namespace {
 
 constexpr size_t kFindingIndent = 29;  // of a finding's sentence
+
+// What gives way where the screen is full: sites, what lanes have beside their greatest values, the lanes.
+struct Room {
+    size_t sites_left_out_count = 0;
+    bool with_least = true;
+    bool with_lanes = true;
+};
+constexpr Room kRooms[] = {{0}, {1}, {2}, {2, false}, {3, false}, {4, false}, {4, false, false}};
 
 class Report {
   public:
@@ -33,17 +44,32 @@ class Report {
           resolved_(names),
           sites_(capture, analysis, resolved_, style_) {}
 
+    // Less and less of it, until it is one screen.
     std::string run() {
+        std::string text;
+        for (const Room& room : kRooms) {
+            sites_.leave_out(room.sites_left_out_count);
+            room_ = room;
+            text = screen();
+            const auto lines = static_cast<size_t>(std::ranges::count(text, '\n'));
+            if (lines <= kReportLines || style_.sites_count) break;
+        }
+        return text;
+    }
+
+  private:
+    std::string screen() {
+        out_.clear();
         head();
         if (analysis_.incident) {
             incident(*analysis_.incident);
         } else {
             no_incident();
         }
-        return std::move(out_);
+        line("  look   memsnap-replay THIS --html page.html: any instant, its memory map and flame graph");
+        return out_;
     }
 
-  private:
     void line(std::string_view text = {}) {
         out_ += text;
         while (!out_.empty() && out_.back() == ' ')
@@ -104,14 +130,13 @@ class Report {
     }
 
     void incident(const Incident& incident) {
-        constexpr std::string_view kTitle = "OUT OF MEMORY";
-        const std::string title = emphasised(kTitle, true);
-        joined(title + "  " + failure_sentence(incident), beside_failure(incident), "              ",
-               title.size() - kTitle.size());
-        line(emphasised("CAUSE", true) + "          " + cause_sentence(incident, symbols_));
-        if (const std::string open = unexcluded_sentence(incident, symbols_); !open.empty()) {
-            line("               " + open);
-        }
+        const Headline told = headline(capture_, analysis_, names_, symbols_);
+        const std::string title = emphasised(told.title, true);
+        joined(title + "  " + told.event, told.beside, "              ", title.size() - told.title.size());
+        const size_t joint = std::min(told.cause.rfind(','), told.cause.size() - 1) + 1;
+        joined(emphasised("CAUSE", true) + "          " + told.cause.substr(0, joint),
+               told.cause.substr(joint), "              ", emphasised("", true).size());
+        if (!told.unexcluded.empty()) line("               " + told.unexcluded);
         for (const std::string& text : sites_.failing_place())
             line(text);
         line();
@@ -119,27 +144,6 @@ class Report {
         findings(incident);
         sites();
         advice(incident);
-    }
-
-    std::string failure_sentence(const Incident& incident) const {
-        const Event& event = incident.failure.event;
-        std::string who = "PyTorch";
-        if (incident.evidence.allocator == FailedAllocator::foreign) {
-            who = library_label(capture_, names_, event.library, letters(style_.utf8));
-        }
-        std::string text = who + ' ' + asked_sentence(incident);
-        if (incident.scene.step_count != 0) {
-            text = fmt::format("in step {}: ", incident.scene.step_count + 1) + text;
-        }
-        return text;
-    }
-
-    std::string beside_failure(const Incident& incident) const {
-        const size_t count = analysis_.failures.listed.size();
-        std::string text;
-        if (count > 1) text = fmt::format(" (one of {} failures)", count);
-        if (incident.failure.followed) text += "; the job went on";
-        return text;
     }
 
     void parts(const Incident& incident) {
@@ -150,6 +154,15 @@ class Report {
               .request_bytes = incident.failure.event.size_bytes,
               .waiting_bytes = evidence.deferred.low,
               .other_process_count = evidence.outside.other_process_count});
+        lanes({.device = evidence.device,
+               .peak_ticket = analysis_.holders.front().ticket,
+               .failure = incident.failure.event,
+               .from_keyframe = incident.from_keyframe,
+               .with_least = room_.with_least});
+    }
+
+    void lanes(const LaneView& view) {
+        if (room_.with_lanes) block(lane_lines(capture_, analysis_.levels, style_, view));
     }
 
     void card(const CardView& view) {
@@ -281,20 +294,8 @@ class Report {
     }
 
     void no_incident() {
-        if (analysis_.lost_failure_count != 0) {
-            line(emphasised("FAILURE LOST", true) + "  " +
-                 fmt::format("the recorder counted {}, but none can be read any more",
-                             counted(analysis_.lost_failure_count, "failure")));
-        } else if (analysis_.failures.only_unplaced()) {
-            line(emphasised("FAILURE NOT PLACED", true) +
-                 "  something ran out of memory, and no record tells on which device");
-        } else if (const Failure* const elsewhere = analysis_.failures.first_placed()) {
-            const int device = elsewhere->event.device;
-            line(emphasised("NO FAILURE", false) +
-                 fmt::format("  on this device; cuda:{} ran out of memory (--device {})", device, device));
-        } else {
-            line(emphasised("NO FAILURE", false) + "  nothing ran out of memory in this recording");
-        }
+        const Headline told = headline(capture_, analysis_, names_, symbols_);
+        line(fmt::format("{}  {}", emphasised(told.title, analysis_.without_evidence()), told.event));
         const size_t recovered = static_cast<size_t>(
             std::ranges::count(analysis_.failures.near_misses, NearMiss::Kind::recovered, &NearMiss::kind));
         if (recovered != 0) {
@@ -318,6 +319,7 @@ class Report {
         if (sized && !analysis_.shapes.empty()) {
             if (analysis_.holders.empty()) line();
             line("  A shape is what a lane did, not a cause.");
+            line();
         }
     }
 
@@ -337,6 +339,11 @@ class Report {
               .request_bytes = std::nullopt,
               .waiting_bytes = 0,
               .other_process_count = std::nullopt});
+        lanes({.device = holders[most].device,
+               .peak_ticket = holders[most].ticket,
+               .failure = std::nullopt,
+               .from_keyframe = false,
+               .with_least = room_.with_least});
         block(sites_.live_at_peak(holders[most].device));
     }
 
@@ -356,7 +363,8 @@ class Report {
     const Names& names_;
     const ReportSymbols symbols_;
     SiteNames resolved_;
-    const SiteReport sites_;
+    SiteReport sites_;
+    Room room_;
     std::string out_;
 };
 

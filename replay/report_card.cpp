@@ -14,7 +14,6 @@ namespace memsnap {
 namespace {
 
 constexpr size_t kLibrariesShown_count = 6;
-constexpr size_t kLabelColumns = 19;
 constexpr unsigned kBarColumns = 24;
 constexpr unsigned kNarrowBarColumns = 16;
 
@@ -154,7 +153,7 @@ std::string library_label(const Capture& capture, const Names& names, uint16_t l
     if (library == 0) return "unknown library";
     const std::string* const name = names.of_library(capture, library);
     if (name == nullptr) return fmt::format("library {}", library);
-    return cut_to_columns(shown_text(*name, letters), kLabelColumns);
+    return cut_to_columns(shown_text(*name, letters), kCardLabelColumns);
 }
 
 std::vector<std::string> card_lines(const Capture& capture, const Names& names, const ReportStyle& style,
@@ -173,7 +172,7 @@ std::vector<std::string> card_lines(const Capture& capture, const Names& names, 
     std::vector<std::string> lines;
     if (two) {
         const std::string_view asked = when_asked(view.peak.source);
-        lines.push_back(fmt::format("  {:<{}} {:>12}  {:>8}  {:<{}}  {}", "", kLabelColumns,
+        lines.push_back(fmt::format("  {:<{}} {:>12}  {:>8}  {:<{}}  {}", "", kCardLabelColumns,
                                     view.now.instant == BalanceInstant::failure ? "failure" : "end", "peak",
                                     "", kNarrowBarColumns,
                                     asked.empty() ? "" : fmt::format("peak: {}", asked)));
@@ -186,12 +185,12 @@ std::vector<std::string> card_lines(const Capture& capture, const Names& names, 
         const auto whole = static_cast<uint64_t>(std::min(whole_bytes, Wide{UINT64_MAX}));
         const std::string drawn = bar(length, whole, columns, style.utf8);
         const std::string beside = two ? fmt::format("{:>8}  ", hundredths_text(peak[index])) : "";
-        lines.push_back(fmt::format("  {:<{}} {:>8} GiB  {}{:<{}}  {}", row.label, kLabelColumns,
+        lines.push_back(fmt::format("  {:<{}} {:>8} GiB  {}{:<{}}  {}", row.label, kCardLabelColumns,
                                     hundredths_text(now[index]), beside, drawn, columns, row.note));
     }
     if (!view.now.total_bytes)
         lines.push_back(fmt::format("  {:<{}} {:>12}  the card's size is unknown", "everything else",
-                                    kLabelColumns, "unknown"));
+                                    kCardLabelColumns, "unknown"));
     return lines;
 }
 
@@ -221,7 +220,7 @@ std::string requested_line(const Requests& requests) {
     if (!requests.requested_bytes || requests.granted_bytes == 0) return {};
     if (*requests.requested_bytes > Wide{requests.granted_bytes}) {
         return fmt::format("  {:<{}} {:>12}  more than the live blocks that are known hold", "requested",
-                           kLabelColumns, wide_size_text(*requests.requested_bytes));
+                           kCardLabelColumns, wide_size_text(*requests.requested_bytes));
     }
     const Wide share_permyriad = *requests.requested_bytes * 10000 / requests.granted_bytes;
     std::string note = fmt::format("{}.{:02}% of live blocks", to_decimal(share_permyriad / 100),
@@ -230,7 +229,7 @@ std::string requested_line(const Requests& requests) {
         note += fmt::format("; rounding {}, kept {}", wide_size_text(requests.told_rounding_bytes),
                             wide_size_text(requests.told_kept_bytes()));
     }
-    return fmt::format("  {:<{}} {:>12}  {}", "requested", kLabelColumns,
+    return fmt::format("  {:<{}} {:>12}  {}", "requested", kCardLabelColumns,
                        wide_size_text(*requests.requested_bytes), note);
 }
 
@@ -238,7 +237,7 @@ std::vector<std::string> beside_lines(const Balance& balance) {
     std::vector<std::string> lines;
     const auto add = [&](std::string_view label, Wide bytes, std::string_view note) {
         if (bytes == 0) return;
-        lines.push_back(fmt::format("  {:<{}} {:>12}  beside the card: {}", label, kLabelColumns,
+        lines.push_back(fmt::format("  {:<{}} {:>12}  beside the card: {}", label, kCardLabelColumns,
                                     wide_size_text(bytes), note));
     };
     const BesideBytes& beside = balance.beside;

@@ -18,6 +18,8 @@
 
 namespace memsnap {
 
+inline constexpr size_t kCardLabelColumns = 19;
+
 struct CardView {
     const Balance& now;   // at the failure, or at the end
     const Balance& peak;  // shown where it looks different

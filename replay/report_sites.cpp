@@ -62,7 +62,9 @@ SiteReport::SiteReport(const Capture& capture, const Analysis& analysis, SiteNam
     : capture_(capture), analysis_(analysis), names_(names), style_(style), dictionary_(analysis) {}
 
 size_t SiteReport::shown_count(size_t at_most, size_t there_are) const {
-    return std::min(style_.sites_count.value_or(at_most), there_are);
+    if (style_.sites_count) return std::min(*style_.sites_count, there_are);
+    const size_t count = at_most - std::min(at_most - 1, left_out_count_);
+    return std::min(count, there_are);
 }
 
 std::vector<std::string> SiteReport::labels(const std::vector<SiteKey>& keys, size_t columns_most) const {
@@ -129,21 +131,23 @@ std::vector<std::string> SiteReport::table(std::string title, const std::vector<
     return lines;
 }
 
+std::string SiteReport::place(size_t columns_most) const {
+    if (!analysis_.incident) return {};
+    const uint64_t site = analysis_.incident->failure.event.site();
+    const std::string phase = phase_label(analysis_.incident->phase);
+    if (site == 0) return phase;
+    const std::string joint = phase.empty() ? "" : ", in " + phase;
+    return labels({{site, 0}}, columns_most - columns_of(joint)).front() + joint;
+}
+
 std::vector<std::string> SiteReport::failing_place() const {
     if (!analysis_.incident) return {};
     const Incident& incident = *analysis_.incident;
     const uint64_t site = incident.failure.event.site();
-    const std::string phase = phase_label(incident.phase);
-    constexpr size_t kBefore = 15, kJoint = 5;
-    const std::string place =
-        site == 0 ? std::string()
-                  : labels({{site, 0}}, kReportColumns - kBefore - kJoint - columns_of(phase)).front();
+    constexpr size_t kBefore_columns = 15;
     std::vector<std::string> lines;
-    if (!place.empty()) {
-        lines.push_back(fmt::format("AT             {}{}", place, phase.empty() ? "" : ", in " + phase));
-    } else if (!phase.empty()) {
-        lines.push_back(fmt::format("IN             {}", phase));
-    }
+    if (const std::string text = place(kReportColumns - kBefore_columns); !text.empty())
+        lines.push_back(fmt::format("{:<{}}{}", site == 0 ? "IN" : "AT", kBefore_columns, text));
     if (names_.python(site).empty() && !names_.native(site).empty()) {
         if (capture_.header.python_stacks != PythonStacks::walking) {
             lines.emplace_back("               Python frames were not recorded");

@@ -30,8 +30,13 @@ class SiteReport {
   public:
     SiteReport(const Capture& capture, const Analysis& analysis, SiteNames& names, const ReportStyle& style);
 
+    // So many sites less in each list, of which one stays.
+    void leave_out(size_t count) { left_out_count_ = count; }
+
     // Each is a block of lines, empty where there is nothing to tell.
     std::vector<std::string> failing_place() const;
+    // In one line: the site, and the phase behind it; empty: neither is known.
+    std::string place(size_t columns_most) const;
     std::vector<std::string> live_at_failure() const;
     std::vector<std::string> live_at_peak(int device) const;
     std::vector<std::string> survivors() const;
@@ -59,6 +64,7 @@ class SiteReport {
     SiteNames& names_;
     const ReportStyle& style_;
     const Dictionary dictionary_;
+    size_t left_out_count_ = 0;  // of each list
 };
 
 }  // namespace memsnap

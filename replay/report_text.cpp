@@ -100,6 +100,21 @@ std::vector<int64_t> hundredths_of_parts(const std::vector<Wide>& parts_bytes) {
     return rounded;
 }
 
+std::string duration_text(uint64_t duration_ns) {
+    constexpr uint64_t kSecond_ns = 1'000'000'000, kMilli_ns = 1'000'000, kMicro_ns = 1'000;
+    const auto decimals = [&](uint64_t unit_ns, std::string_view unit) {
+        return fmt::format("{}.{:02} {}", duration_ns / unit_ns, duration_ns % unit_ns / (unit_ns / 100),
+                           unit);
+    };
+    const uint64_t seconds = duration_ns / kSecond_ns;
+    if (seconds >= 3600) return fmt::format("{} h {} min", seconds / 3600, seconds / 60 % 60);
+    if (seconds >= 60) return fmt::format("{} min {} s", seconds / 60, seconds % 60);
+    if (seconds != 0) return decimals(kSecond_ns, "s");
+    if (duration_ns >= kMilli_ns) return decimals(kMilli_ns, "ms");
+    if (duration_ns >= kMicro_ns) return decimals(kMicro_ns, "us");
+    return fmt::format("{} ns", duration_ns);
+}
+
 std::string bar(uint64_t part, uint64_t whole, unsigned columns, bool utf8) {
     if (whole == 0 || part == 0) return {};
     const Wide eighths = std::max(Wide{1}, std::min(Wide{part}, Wide{whole}) * columns * 8 / whole);

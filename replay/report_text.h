@@ -14,7 +14,9 @@
 
 namespace memsnap {
 
+// A screen. Lists of sites give way where a report would be longer.
 inline constexpr size_t kReportColumns = 100;
+inline constexpr size_t kReportLines = 50;
 
 inline constexpr Wide kGiB_bytes = Wide{1} << 30;
 inline constexpr Wide kMiB_bytes = Wide{1} << 20;
@@ -52,6 +54,9 @@ int64_t hundredths(Wide bytes, Wide unit_bytes = kGiB_bytes);
 // Rounded so that they add up to the rounded sum: the first to the nearest, the others by largest remainder.
 // Parts may be negative.
 std::vector<int64_t> hundredths_of_parts(const std::vector<Wide>& parts_bytes);
+
+// "12.31 s", "3 min 12 s", in the units that suit it.
+std::string duration_text(uint64_t duration_ns);
 
 // A bar of at most `columns` cells for part / whole; eighths of a cell in UTF-8, whole cells in ASCII.
 std::string bar(uint64_t part, uint64_t whole, unsigned columns, bool utf8);

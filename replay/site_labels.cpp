@@ -10,6 +10,7 @@
 #include <array>
 #include <map>
 #include <set>
+#include <unordered_map>
 
 namespace memsnap {
 namespace {
@@ -131,8 +132,9 @@ std::vector<Alike> alike_of(std::vector<Site>& sites) {
 std::vector<std::string> site_labels(SiteNames& sites, std::span<const uint64_t> tokens, size_t columns_most,
                                      Letters letters) {
     std::vector<Site> list;
+    std::unordered_map<uint64_t, size_t> place_of;  // in the list, by token
     for (const uint64_t token : tokens) {
-        if (std::ranges::find(list, token, &Site::token) != list.end()) continue;
+        if (!place_of.emplace(token, list.size()).second) continue;
         list.push_back({token, site_label(sites, token, columns_most, letters), {}, {}});
     }
     for (const Alike& alike : alike_of(list)) {
@@ -153,7 +155,7 @@ std::vector<std::string> site_labels(SiteNames& sites, std::span<const uint64_t>
     }
     std::vector<std::string> labels;
     for (const uint64_t token : tokens)
-        labels.push_back(std::ranges::find(list, token, &Site::token)->label);
+        labels.push_back(list[place_of.at(token)].label);
     return labels;
 }
 
