@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One file: script and style inline, and a content security policy that names them by hash and allows nothing else.
+// One file: script and style inline, and a content security policy that names them by hash and allows nothing else:
+// text never becomes script or markup, whatever a name looks like.
 import { createHash } from "node:crypto";
 import { defineConfig, type Plugin } from "vite";
 import { viteSingleFile } from "vite-plugin-singlefile";
+
+const CHARSET = '<meta charset="utf-8" />';
 
 function hashes(html: string, tag: string): string {
   const found = [...html.matchAll(new RegExp(`<${tag}[^>]*>([\\s\\S]*?)</${tag}>`, "g"))];
@@ -20,8 +23,11 @@ function contentSecurityPolicy(): Plugin {
         for (const file of Object.values(bundle)) {
           if (file.type !== "asset" || !file.fileName.endsWith(".html")) continue;
           const html = String(file.source);
-          const policy = `default-src 'none'; script-src ${hashes(html, "script")}; style-src ${hashes(html, "style")}; img-src data: blob:; base-uri 'none'; form-action 'none'`;
-          file.source = html.replace('<meta charset="utf-8" />', `<meta charset="utf-8" />\n    <meta http-equiv="Content-Security-Policy" content="${policy}" />`);
+          if (!html.includes(CHARSET)) throw new Error(`index.html has no ${CHARSET}: the policy stands right after it`);
+          const own = `script-src ${hashes(html, "script")}; style-src ${hashes(html, "style")}`;
+          const closed = "base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'";
+          const policy = `default-src 'none'; ${own}; img-src data: blob:; ${closed}`;
+          file.source = html.replace(CHARSET, `${CHARSET}\n    <meta http-equiv="Content-Security-Policy" content="${policy}" />`);
         }
       },
     },

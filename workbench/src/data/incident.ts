@@ -2,7 +2,7 @@
 //
 // One incident as memsnap-replay told it (docs/page.md). The rule: what is in here was read, nothing of it was computed by the page; null is
 // "not known", never 0.
-import type { Receipt } from "./receipt";
+import type { Count, Receipt } from "./receipt";
 import type { Table } from "./table";
 
 export interface Outline {
@@ -14,7 +14,7 @@ export interface Outline {
   synthetic: boolean;
   window: { first_ticket: number; end_ticket: number; event_count: number; keyframe: boolean; exact_first_ticket: number; exact_event_count: number };
   clock: boolean;
-  headline: { event: string | null; cause: string | null; at: string | null };
+  headline: { title: string; event: string | null; cause: string | null; at: string | null };
   notes: string[];
   devices: number[];
 }
@@ -31,7 +31,8 @@ export interface SiteName {
   site: number;
   token?: string;
   frames?: number[]; // from the root, into frames
-  size_bytes?: number; // a block without a stack: its size stands for the site
+  size_bytes?: Count; // a block without a stack: its size stands for the site
+  label?: string; // with names: the terminal's line for it
 }
 
 export interface Names {

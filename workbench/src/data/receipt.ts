@@ -71,14 +71,26 @@ export interface Failure {
   free_observed_at_failure: boolean;
 }
 
+export interface Growth {
+  basis: string;
+  family: string;
+  boundary_count: number;
+  growing_pairs_count: number;
+  retained_bytes: Count;
+  retained_is_bound: boolean;
+  kept_since_failure_bytes: Count;
+  request_repeated: boolean;
+  survivors: Record<string, Count>[];
+  points: Rows;
+}
+
 // Members that one view alone reads are typed where they are shown.
 export interface Evidence {
   failure: Failure | null;
   ledgers: Record<string, Count | null> | null;
-  growth: { basis: string; family: string; boundary_count: number; growing_pairs_count: number; retained_bytes: Count; retained_is_bound: boolean; points: Rows } | null;
+  growth: Growth | null;
   extents: Rows | null;
   sites: Record<string, Count | boolean | string>[] | null;
-  survivors: Record<string, Count>[];
   holders: Balance[];
   shapes: Record<string, unknown>[] | null;
   provenance: Record<string, string>;

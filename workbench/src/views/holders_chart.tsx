@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Who holds the card over time: a stack that adds up to it. The rule: a column is the state at one instant and no mixture of several, so that it adds
+// up; of the events in a column it is that with most active bytes, of a run of summarised ones its last.
+import { useLayoutEffect, useRef } from "preact/hooks";
+import { byteSteps, firstFrom, runAt } from "../parts/lane_points";
+import { grouped, sizeText, stepText } from "../parts/units";
+import { drawnIn, printing } from "../session";
+import { font, sizeCanvas } from "./canvas";
+import type { DrawnLane, LaneSource } from "./lanes_source";
+import { kLeft_px, kRight_px, shown } from "./lanes_state";
+import { colour, fillRect, patternOf, type Paint } from "./palette";
+
+export const kHeldParts: { paint: Paint; text: string; of: (at: Values) => number }[] = [
+  { paint: "active", text: "active", of: (at) => at.active },
+  { paint: "reusable", text: "free inside segments", of: (at) => Math.max(0, at.reserved - at.active) },
+  { paint: "library", text: "other libraries", of: (at) => at.own_outside },
+  { paint: "others", text: "other processes", of: (at) => at.other_processes },
+  { paint: "residual", text: "context, modules (residual)", of: (at) => at.unattributed },
+];
+
+type Values = Record<DrawnLane, number>;
+
+const kLanes: DrawnLane[] = ["active", "reserved", "used", "own_outside", "other_processes", "unattributed"];
+const kAxis_px = 24;
+
+// Row with most active bytes in [first, end).
+function fullest(active: ArrayLike<number>, first: number, end: number): number {
+  let best = first;
+  for (let row = first; row < end; ++row) if (active[row] > active[best] || Number.isNaN(active[best])) best = row;
+  return best;
+}
+
+function columns(source: LaneSource, from: number, to: number, cells: number): (Values | null)[] {
+  const lanes = kLanes.map((lane) => source.lane(lane));
+  const rows = source.positions.rows;
+  const of = (pick: (lane: number) => number) => Object.fromEntries(kLanes.map((lane, at) => [lane, pick(at)])) as Values;
+  return Array.from({ length: cells }, (_, cell) => {
+    const left = from + ((to - from) * cell) / cells;
+    const right = from + ((to - from) * (cell + 1)) / cells;
+    const run = runAt(source.positions, left);
+    if (run >= 0) return of((lane) => lanes[lane].last[run]);
+    const active = lanes[0].rows?.values;
+    if (active === undefined) return null;
+    const first = firstFrom(rows, left);
+    const end = firstFrom(rows, right);
+    const row = end > first ? fullest(active, first, end) : first - 1;
+    return row < 0 || (first >= rows.length && end === first && left > rows[rows.length - 1]) ? null : of((lane) => lanes[lane].rows!.values[row]);
+  });
+}
+
+interface ChartProps {
+  source: LaneSource;
+  total_bytes: number | null;
+  observed: Float64Array; // places of answers of the device
+  width_px: number;
+}
+
+export function HeldChart({ source, total_bytes, observed, width_px }: ChartProps) {
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const [from, to] = shown(source);
+  const theme = drawnIn.value;
+  const height_px = printing.value ? 200 : 300;
+  useLayoutEffect(() => {
+    const wide_px = Math.floor(width_px - kLeft_px - kRight_px);
+    if (canvas.current === null || wide_px < 20) return;
+    const context = sizeCanvas(canvas.current, width_px, height_px + kAxis_px);
+    const stack = columns(source, from, to, wide_px);
+    const most = stack.reduce(
+      (top, at) =>
+        at === null
+          ? top
+          : Math.max(
+              top,
+              kHeldParts.reduce((sum, part) => sum + (part.of(at) || 0), 0),
+            ),
+      0,
+    );
+    const top = Math.max(1, total_bytes ?? most);
+    const scale = (height_px - 14) / (Math.max(top, most) || 1);
+    const bottom_px = height_px;
+    if (total_bytes !== null) {
+      context.fillStyle = colour("free");
+      context.fillRect(kLeft_px, bottom_px - total_bytes * scale, wide_px, total_bytes * scale);
+    }
+    drawParts(context, stack, scale, bottom_px);
+    drawAxes(context, source, [from, to], Math.max(top, most), scale, width_px, height_px);
+    if (total_bytes !== null) drawTotal(context, total_bytes, bottom_px - total_bytes * scale, wide_px);
+    context.fillStyle = colour("text");
+    for (let at = firstFrom(observed, from), before = -9; at < observed.length && observed[at] <= to; ++at) {
+      const x = kLeft_px + ((observed[at] - from) / (to - from)) * wide_px;
+      if (x - before < 1) continue;
+      context.fillRect(Math.round(x), 0, 1, 6);
+      before = x;
+    }
+  }, [source, total_bytes, observed, width_px, height_px, from, to, theme]);
+  return (
+    <canvas
+      ref={canvas}
+      class="drawn"
+      role="img"
+      aria-label="who holds the card, over the events shown; the table below has the numbers of the instant"
+    />
+  );
+}
+
+// Column by column in runs of equal height, so that a pattern is not cut into slices.
+function drawParts(context: CanvasRenderingContext2D, stack: (Values | null)[], scale: number, bottom_px: number): void {
+  const below = new Float64Array(stack.length);
+  for (const part of kHeldParts) {
+    const paint = colour(part.paint);
+    const pattern = patternOf(part.paint);
+    let start = 0;
+    for (let cell = 0; cell <= stack.length; ++cell) {
+      const same =
+        cell < stack.length && cell > start && heightOf(stack[cell], part) === heightOf(stack[start], part) && below[cell] === below[start];
+      if (cell === start || same) continue;
+      const height_px = heightOf(stack[start], part) * scale;
+      if (height_px > 0) fillRect(context, paint, pattern, kLeft_px + start, bottom_px - below[start] * scale - height_px, cell - start, height_px);
+      start = cell;
+    }
+    stack.forEach((at, cell) => {
+      below[cell] += heightOf(at, part);
+    });
+  }
+}
+
+function heightOf(at: Values | null, part: (typeof kHeldParts)[number]): number {
+  return at === null ? 0 : Math.max(0, part.of(at) || 0);
+}
+
+function drawTotal(context: CanvasRenderingContext2D, total_bytes: number, y: number, wide_px: number): void {
+  context.strokeStyle = colour("text");
+  context.setLineDash([5, 4]);
+  context.beginPath();
+  context.moveTo(kLeft_px, y);
+  context.lineTo(kLeft_px + wide_px, y);
+  context.stroke();
+  context.setLineDash([]);
+  context.font = font(11);
+  context.textAlign = "left";
+  context.textBaseline = "top";
+  const text = `the card, ${sizeText(total_bytes)}`;
+  context.strokeStyle = colour("card");
+  context.lineWidth = 3;
+  context.strokeText(text, kLeft_px + 4, y + 3);
+  context.fillStyle = colour("text");
+  context.fillText(text, kLeft_px + 4, y + 3);
+  context.lineWidth = 1;
+}
+
+function drawAxes(
+  context: CanvasRenderingContext2D,
+  source: LaneSource,
+  [from, to]: [number, number],
+  top: number,
+  scale: number,
+  width_px: number,
+  height_px: number,
+): void {
+  context.font = font(12);
+  context.fillStyle = colour("quiet");
+  context.textAlign = "right";
+  context.textBaseline = "middle";
+  for (const step of byteSteps(top, 6)) {
+    const y = height_px - step * scale;
+    context.fillText(stepText(step), kLeft_px - 8, Math.min(height_px - 5, y));
+    context.fillRect(kLeft_px - 5, y, 5, 1);
+  }
+  context.textBaseline = "top";
+  const [left, right] = [Math.max(0, Math.round(source.ticketAt(from))), Math.round(source.ticketAt(to))];
+  context.textAlign = "left";
+  context.fillText(`ticket ${grouped(left)}`, kLeft_px, height_px + 6);
+  context.textAlign = "right";
+  context.fillText(grouped(right), width_px - kRight_px, height_px + 6);
+}

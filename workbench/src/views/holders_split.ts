@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How the card is split at any instant, as the page computes it from its history (VERDICT.md §3, balance). The rule: what no answer of the device
+// has told by then is not known; the parts add up to the card because free memory is what is left.
+import type { Incident } from "../data/incident";
+import { askedAt, sumFree } from "../history/compatibility";
+import type { History } from "../history/history";
+import type { Split } from "./split";
+
+const known = (value: number): number | null => (Number.isNaN(value) ? null : value);
+
+export function isObservation(incident: Incident, row: number): boolean {
+  const { events } = incident;
+  return row >= 0 && row < events.rows && events.column("device_total_bytes").filled(row) && events.column("device_free_bytes").filled(row);
+}
+
+// Where nothing is cached, what may be a segment is a tensor of its own at the failing instant.
+function isUncachedFailure(incident: Incident, history: History, row: number): boolean {
+  return row === history.failureRow && incident.receipt.evidence.failure?.allocator === "pytorch_uncached";
+}
+
+export function splitAt(incident: Incident, history: History, device: number, row: number): Split {
+  const scene = history.scene(device, row);
+  const sums = sumFree(scene, askedAt(incident, history, row));
+  const active = scene.activeBytes + scene.directBytes + (isUncachedFailure(incident, history, row) ? scene.candidateBytes : 0);
+  const held = history.laneAt(device, "reserved", row);
+  const libraries = [...history.outsideByLibrary(device, row)].map(([library, bytes]) => ({ library, bytes }));
+  const total = known(history.laneAt(device, "total", row));
+  const observed = isObservation(incident, row) && incident.events.column("device").number(row) === device;
+  return {
+    source: total === null ? "unknown" : observed ? "observed" : "carried",
+    total_bytes: total,
+    active_bytes: active,
+    reusable_free_bytes: sums.reusable,
+    fragmented_free_bytes: (known(held) ?? active + scene.segmentBytes - scene.activeBytes) - active - sums.reusable - sums.incompatible,
+    incompatible_free_bytes: sums.incompatible,
+    libraries,
+    others_bytes: known(history.laneAt(device, "other_processes", row)),
+    unattributed_bytes: known(history.laneAt(device, "unattributed", row)),
+    free_bytes: known(history.laneAt(device, "expected_free", row)),
+  };
+}
