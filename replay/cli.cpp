@@ -23,30 +23,21 @@
 #include "check_receipt.h"
 #include "cli_names.h"
 #include "cli_options.h"
-#include "collapsed_output.h"
-#include "csv_output.h"
-#include "cut.h"
+#include "cli_page.h"
+#include "cli_results.h"
 #include "diff.h"
 #include "diff_json.h"
 #include "diff_read.h"
 #include "diff_text.h"
 #include "dump.h"
 #include "dump_state.h"
-#include "export_output.h"
 #include "newest_job.h"
 #include "output_file.h"
-#include "receipt.h"
 #include "recording.h"
-#include "report.h"
 
 namespace memsnap {
 
 namespace {
-
-int report_error(const Error& error) {
-    fmt::print(stderr, "memsnap-replay: {}\n", describe(error));
-    return static_cast<int>(error.code);
-}
 
 int flushed(int status) {
     if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return status;
@@ -119,82 +110,10 @@ int report_unreadable(Error error) {
     return report_error(error);
 }
 
-Result<void> write_window(const Capture& capture, const Analysis& analysis, const Options& options) {
-    if (!analysis.incident) {
-        fmt::print(stderr, "memsnap-replay: nothing to cut: the recording holds no incident\n");
-        return {};
-    }
-    const auto text = cut_incident(capture, analysis, options.window);
-    if (!text) return failure(text.error());
-    return write_output(options.window_path, *text, options.force, capture.path);
-}
-
-// Before the first result is written: a file that goes away again says whether the name can be had.
-Result<void> can_write_all(const Capture& capture, const Options& options) {
-    for (const std::string& path : named_outputs(options)) {
-        auto file = OutputFile::create(path, options.force, capture.path);
-        if (!file) return failure(std::move(file.error()));
-    }
-    return {};
-}
-
-// What an import was made of comes first; the user may have named it too.
-References references_of(const Recording& recording, const Options& options) {
-    References references;
-    if (recording.source) references.push_back(*recording.source);
-    for (const Reference& reference : options.references) {
-        const bool is_source = recording.source && recording.source->same_bytes(reference);
-        if (!is_source) references.push_back(reference);
-    }
-    return references;
-}
-
 int run_verdict(const Recording& recording, const Options& options) {
-    const Capture& capture = recording.capture;
-    if (const auto possible = can_write_all(capture, options); !possible)
-        return report_error(possible.error());
-    const auto known = known_names(capture, options.names);
-    if (!known) return report_error(known.error());
-    const Naming& naming = (*known)->naming;
-    const auto analysis = analyse(capture, options.analysis);
-    if (!analysis) return report_error(analysis.error());
-    if (!options.json_path.empty()) {
-        const auto receipt = write_receipt(capture, *analysis, naming, references_of(recording, options));
-        if (!receipt) return report_error(receipt.error());
-        if (const auto written = write_output(options.json_path, *receipt, options.force, capture.path);
-            !written) {
-            return report_error(written.error());
-        }
-    }
-    if (!options.csv_path.empty()) {
-        if (const auto written = write_ledger(capture, *analysis, options.csv_path, options.force); !written)
-            return report_error(written.error());
-    }
-    if (!options.window_path.empty()) {
-        if (const auto written = write_window(capture, *analysis, options); !written)
-            return report_error(written.error());
-    }
-    if (!options.collapsed_path.empty()) {
-        const auto written = write_output(options.collapsed_path, collapsed_text(capture, *analysis, naming),
-                                          options.force, capture.path);
-        if (!written) return report_error(written.error());
-        if (!naming.with_names && ::isatty(STDERR_FILENO) != 0)
-            fmt::print(stderr, "memsnap-replay: frames are tokens; --with-names writes their names\n");
-    }
-    if (!options.pickle_path.empty()) {
-        if (const auto written = write_pickle(capture, naming, options.pickle_path, options.force); !written)
-            return report_error(written.error());
-    }
-    if (!options.perfetto_path.empty()) {
-        const auto written = write_trace(capture, *analysis, naming, options.perfetto_path, options.force);
-        if (!written) return report_error(written.error());
-    }
-    if (on_standard_output(options) == 0) {
-        ReportStyle style = terminal_style();
-        style.sites_count = options.sites_count;
-        fmt::print("{}", render_report(capture, *analysis, style, (*known)->names));
-    }
-    return flushed(exit_status(*analysis));
+    ReportStyle style = terminal_style();
+    style.sites_count = options.sites_count;
+    return flushed(write_results(recording, options, style));
 }
 
 int run_triage_task(const TriageOptions& options) {
@@ -202,20 +121,34 @@ int run_triage_task(const TriageOptions& options) {
     return status ? flushed(*status) : report_error(status.error());
 }
 
+// What the comparison writes. The exit status of the first that could not be written; 0: all were.
+int write_comparison(const ComparisonOptions& options, const Diff& diff) {
+    if (options.json_path.empty() && options.html_path.empty()) return 0;
+    const auto json = diff_json(diff);
+    if (!json) return report_error(json.error());
+    int status = 0;
+    const auto take = [&](const Result<void>& written) {
+        if (written) return;
+        const int code = report_error(written.error());
+        if (status == 0) status = code;
+    };
+    if (!options.json_path.empty()) {
+        std::error_code absent;
+        const bool over_after = std::filesystem::equivalent(options.json_path, options.after, absent);
+        take(write_output(options.json_path, *json, options.force,
+                          over_after ? options.after : options.before));
+    }
+    if (!options.html_path.empty()) take(write_comparison_page(options, *json));
+    return status;
+}
+
 int run_diff(const ComparisonOptions& options) {
     auto sides = read_sides(options.before, options.after);
     if (!sides) return report_error(sides.error());
     const Diff diff = compare(std::move(sides->first), std::move(sides->second), options.diff);
-    if (!options.json_path.empty()) {
-        const auto json = diff_json(diff);
-        if (!json) return report_error(json.error());
-        std::error_code absent;
-        const bool over_after = std::filesystem::equivalent(options.json_path, options.after, absent);
-        const auto written = write_output(options.json_path, *json, options.force,
-                                          over_after ? options.after : options.before);
-        if (!written) return report_error(written.error());
-    }
-    if (options.json_path != "-") fmt::print("{}", render_diff(diff, terminal_style()));
+    if (const int status = write_comparison(options, diff); status != 0) return status;
+    if (options.json_path != "-" && options.html_path != "-")
+        fmt::print("{}", render_diff(diff, terminal_style()));
     return flushed(exit_status(diff));
 }
 

@@ -78,9 +78,9 @@ const CLI::Validator kReference(
     "KIND:SHA256:BYTES");
 
 // Whether two results would have one name, however it is written.
-bool same_name_twice(const Options& options) {
+bool same_name_twice(const std::vector<std::string>& paths) {
     std::vector<std::filesystem::path> seen;
-    for (const std::string& path : named_outputs(options)) {
+    for (const std::string& path : paths) {
         std::error_code error;
         const auto whole = std::filesystem::absolute(path, error);
         auto canonical = std::filesystem::weakly_canonical(whole, error);
@@ -102,6 +102,16 @@ void add_window(CLI::App& app, Options& options) {
     bound("--window-events", options.window.events_count, "most events of it");
     bound("--window-segments", options.window.segments_count, "most segments of it");
     bound("--window-blocks", options.window.blocks_count, "most blocks of one of its segments");
+}
+
+void add_page(CLI::App& app, std::string& path, PageChoice& page) {
+    CLI::Option* const html =
+        app.add_option("--html", path, "write the page of the incident to this file; - is standard output")
+            ->check(kNotEmpty);
+    app.add_option("--html-events", page.events_count, "most events that the page holds one by one")
+        ->capture_default_str()
+        ->check(kBound)
+        ->needs(html);
 }
 
 // An option given before a subcommand that does not have it; empty: none.
@@ -148,6 +158,8 @@ CLI::App* add_diff(CLI::App& app, ComparisonOptions& options) {
         ->check(kBytes);
     diff->add_option("--json", options.json_path, "write the comparison to this file; - is standard output")
         ->check(kNotEmpty);
+    add_page(*diff, options.html_path, options.page);
+    diff->add_flag("--no-names", options.names.hidden, "leave names out of the page");
     diff->add_flag("--force", options.force, "overwrite an existing output file");
     return diff;
 }
@@ -187,16 +199,29 @@ std::unexpected<int> wrong_use(std::string_view what) {
 
 int on_standard_output(const Options& options) {
     return (options.json_path == "-") + (options.csv_path == "-") + (options.window_path == "-") +
-           (options.collapsed_path == "-") + (options.pickle_path == "-") + (options.perfetto_path == "-");
+           (options.collapsed_path == "-") + (options.pickle_path == "-") + (options.perfetto_path == "-") +
+           (options.html_path == "-");
 }
 
-std::vector<std::string> named_outputs(const Options& options) {
+namespace {
+
+std::vector<std::string> named(std::initializer_list<std::string> outputs) {
     std::vector<std::string> paths;
-    for (const std::string& path : {options.json_path, options.csv_path, options.window_path,
-                                    options.collapsed_path, options.pickle_path, options.perfetto_path}) {
+    for (const std::string& path : outputs) {
         if (!path.empty() && path != "-") paths.push_back(path);
     }
     return paths;
+}
+
+}  // namespace
+
+std::vector<std::string> named_outputs(const Options& options) {
+    return named({options.json_path, options.csv_path, options.window_path, options.collapsed_path,
+                  options.pickle_path, options.perfetto_path, options.html_path});
+}
+
+std::vector<std::string> named_outputs(const ComparisonOptions& options) {
+    return named({options.json_path, options.html_path});
 }
 
 std::expected<CommandLine, int> read_command_line(int argc, char** argv) {
@@ -227,6 +252,7 @@ std::expected<CommandLine, int> read_command_line(int argc, char** argv) {
     app.add_option("--perfetto", options.perfetto_path,
                    "write a trace for ui.perfetto.dev to this file; - is standard output")
         ->check(kNotEmpty);
+    add_page(app, options.html_path, options.page);
     add_window(app, options);
     add_card(app, options.import);
     app.add_flag("--force", options.force, "overwrite an existing output file");
@@ -263,8 +289,11 @@ std::expected<CommandLine, int> read_command_line(int argc, char** argv) {
         return wrong_use(
             fmt::format("{} does nothing before {}", option, app.get_subcommands().front()->get_name()));
     }
-    if (same_name_twice(options)) return wrong_use("two results cannot have one name");
-    if (on_standard_output(options) > 1) return wrong_use("only one result can be on standard output");
+    if (same_name_twice(named_outputs(options)) || same_name_twice(named_outputs(line.comparison)))
+        return wrong_use("two results cannot have one name");
+    const bool both = line.comparison.json_path == "-" && line.comparison.html_path == "-";
+    if (on_standard_output(options) > 1 || both)
+        return wrong_use("only one result can be on standard output");
     for (const std::string& text : references) {
         Reference one = *parse_reference(text);
         if (std::ranges::find(options.references, one) != options.references.end())

@@ -17,14 +17,23 @@
 #include "cut.h"
 #include "diff.h"
 #include "dump.h"
+#include "page_events.h"
 #include "reference.h"
 
 namespace memsnap {
+
+// What a page holds.
+struct PageChoice {
+    uint32_t events_count = kPageEvents_most;
+};
 
 // The `diff` subcommand's.
 struct ComparisonOptions {
     std::string before, after;
     std::string json_path;
+    std::string html_path;
+    PageChoice page;
+    NameOptions names;
     bool force = false;
     DiffOptions diff;
 };
@@ -43,6 +52,8 @@ struct Options {
     std::string collapsed_path;
     std::string pickle_path;
     std::string perfetto_path;
+    std::string html_path;
+    PageChoice page;
     CutBounds window;
     bool force = false;
     NameOptions names;
@@ -81,5 +92,6 @@ std::expected<CommandLine, int> read_command_line(int argc, char** argv);
 int on_standard_output(const Options& options);
 // The files that results go to.
 std::vector<std::string> named_outputs(const Options& options);
+std::vector<std::string> named_outputs(const ComparisonOptions& options);
 
 }  // namespace memsnap
