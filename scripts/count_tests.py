@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Adds up JUnit files and prints the closing line "N passed, N failed[, N skipped]". A missing or empty file is a failure."""
+"""Adds up JUnit files and prints the closing line "N passed, N failed[, N skipped]". An argument is FILE:STATUS, the exit status of what wrote
+the file. A missing or empty file is a failure, and so is a status other than 0 that no failed test of the file explains."""
 
 import sys
 import xml.etree.ElementTree as ElementTree
@@ -14,9 +15,10 @@ def outcomes(path: str) -> list[str]:
     return cases
 
 
-def main(paths: list[str]) -> int:
+def main(arguments: list[str]) -> int:
     counts = {"passed": 0, "failed": 0, "skipped": 0}
-    for path in paths:
+    for argument in arguments:
+        path, _, status = argument.rpartition(":")
         try:
             cases = outcomes(path)
         except (OSError, ElementTree.ParseError) as error:
@@ -24,6 +26,9 @@ def main(paths: list[str]) -> int:
             cases = []
         if not cases:
             print(f"count_tests: {path}: no test ran", file=sys.stderr)
+            counts["failed"] += 1
+        elif status != "0" and "failed" not in cases:
+            print(f"count_tests: {path}: no test failed, but the exit status was {status}", file=sys.stderr)
             counts["failed"] += 1
         for outcome in cases:
             counts[outcome] += 1

@@ -14,18 +14,18 @@ STAGES = [
     ("words", r"result|vocabulary\w*|measure|utf8|shown_text|crc32c|name_bounds"),
     ("event", r"event"),
     ("reader", r"capture|window\w*|reader\w*|ring_file|object_index|rules"),
-    ("ledger", r"address_table|checkpoint|ledger\w*|extent|ranges|replay"),
+    ("ledger", r"address_table|checkpoint|ledger(_blocks|_objects|_sums)?|extent|ranges|replay"),
     ("terms of the evidence", r"evidence|policy|qualifier"),
     ("incident", r"incident"),
-    ("evidence", r"anchor|balance|boundary|heartbeat|history|growth|operation|outside|residual|scene|shapes|gather|collections|dimension_effects|peak_sites|recent|requests|site_(growth|key|table)|survivors|trail"),
+    ("evidence", r"anchor|balance|carried|levels|boundary|heartbeat|history|growth|operation|outside|residual|scene|shapes|gather|collections|dimension_effects|peak_sites|recent|requests|site_(growth|key|table)|survivors|trail"),
     ("verdict", r"verdict|decide_point|explain|advice"),
     ("analysis", r"analysis"),
     ("cut", r"cut\w*"),
     ("names", r"line_table|native_symbols|remembered|site_(names|labels?)"),
-    ("receipt", r"receipt\w*|reference|json|digest|names|csv_(columns|numbering|rows|check)"),
-    ("render", r"report\w*|dump\w*|check|check_\w*|collapsed_output|snapshot_export\w*|perfetto\w*"),
+    ("receipt", r"receipt\w*|reference|json|digest|names|csv_(columns|numbering|rows|check)|ledger_(row|numbers)"),
+    ("render", r"report\w*|dump\w*|check|check_\w*|collapsed_output|snapshot_export\w*|perfetto\w*|page_(begin|decode|events|levels|names|outline|part|places|table|template|words)"),
     ("comparison", r"diff\w*|recording"),
-    ("command line", r"main|cli\w*|newest_job|output_file|csv_output|export_output"),
+    ("command line", r"main|cli\w*|newest_job|output_file|csv_output|export_output|page_(check|output)"),
 ]
 WIRE_READERS = r"interpose/.*|replay/reader\w*\.(cpp|h)|fixtures/encode/.*|snapshot/(ring_image|import)\w*\.(cpp|h)|tests/recorder/.*|tests/fuzz/.*"
 
@@ -45,7 +45,7 @@ def forward_includes(stem: str, text: str) -> list[str]:
 
 
 def reads_wire_without_leave(path: str, text: str) -> bool:
-    return any(pathlib.Path(name).name in ("wire.h", "wire_names.h", "wire_words.h") for name in includes(text)) and not re.fullmatch(WIRE_READERS, path)
+    return any(pathlib.Path(name).name in ("wire.h", "wire_marks.h", "wire_names.h", "wire_words.h") for name in includes(text)) and not re.fullmatch(WIRE_READERS, path)
 
 
 def sources(*folders: str):

@@ -9,7 +9,7 @@ import subprocess
 import pytest
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
-CODE = {".cpp", ".h", ".c", ".py", ".ts"}
+CODE = {".cpp", ".h", ".c", ".py", ".ts", ".tsx", ".css"}
 LINES_AT_MOST = 450
 
 
