@@ -11,7 +11,6 @@
 #include <clocale>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 #include <new>
 #include <string>
 #include <string_view>
@@ -91,7 +90,9 @@ int run_check(const Capture& capture, const Options& options) {
     if (!options.json_path.empty()) {
         const auto known = known_names(capture, options.names);
         if (!known) return report_error(known.error());
-        status = say(check_receipt_file(capture, options.json_path, (*known)->naming));
+        Naming naming = (*known)->naming;
+        if (options.names.hidden) naming.sites = nullptr;
+        status = say(check_receipt_file(capture, options.json_path, naming));
     }
     if (status == 0 && !options.csv_path.empty()) {
         const auto analysis = analyse(capture, options.analysis);
@@ -121,35 +122,33 @@ int run_triage_task(const TriageOptions& options) {
     return status ? flushed(*status) : report_error(status.error());
 }
 
-// What the comparison writes. The exit status of the first that could not be written; 0: all were.
+// What the comparison writes. The exit status; 0: all was written.
 int write_comparison(const ComparisonOptions& options, const Diff& diff) {
     if (options.json_path.empty() && options.html_path.empty()) return 0;
     const auto json = diff_json(diff);
     if (!json) return report_error(json.error());
-    int status = 0;
-    const auto take = [&](const Result<void>& written) {
-        if (written) return;
-        const int code = report_error(written.error());
-        if (status == 0) status = code;
-    };
-    if (!options.json_path.empty()) {
-        std::error_code absent;
-        const bool over_after = std::filesystem::equivalent(options.json_path, options.after, absent);
-        take(write_output(options.json_path, *json, options.force,
-                          over_after ? options.after : options.before));
-    }
-    if (!options.html_path.empty()) take(write_comparison_page(options, *json));
-    return status;
+    return write_each({
+        {options.json_path,
+         [&] {
+             return write_output(options.json_path, *json, options.force, {options.before, options.after});
+         }},
+        {options.html_path, [&] { return write_comparison_page(options, *json); }},
+    });
 }
 
 int run_diff(const ComparisonOptions& options) {
-    auto sides = read_sides(options.before, options.after);
+    const auto possible =
+        can_write_all(named_outputs(options), options.force, {options.before, options.after});
+    if (!possible) return report_error(possible.error());
+    const auto key = chosen_key(options.names);
+    if (!key) return report_error(key.error());
+    auto sides = read_sides(options.before, options.after, *key);
     if (!sides) return report_error(sides.error());
     const Diff diff = compare(std::move(sides->first), std::move(sides->second), options.diff);
-    if (const int status = write_comparison(options, diff); status != 0) return status;
+    const int status = write_comparison(options, diff);
     if (options.json_path != "-" && options.html_path != "-")
         fmt::print("{}", render_diff(diff, terminal_style()));
-    return flushed(exit_status(diff));
+    return flushed(status == 0 ? exit_status(diff) : status);
 }
 
 int run_reference(const ReferenceOptions& options) {

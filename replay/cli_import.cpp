@@ -114,9 +114,9 @@ Result<void> run_import(const ImportTaskOptions& options, const ImportOptions& i
         return failure(no_import(options.file));
     }
     const std::string names_path = options.ring_path + kNamesSuffix;
-    auto ring = OutputFile::create(options.ring_path, options.force, options.file);
+    auto ring = OutputFile::create(options.ring_path, options.force, {options.file});
     if (!ring) return failure(std::move(ring.error()));
-    auto names = OutputFile::create(names_path, options.force, options.file);
+    auto names = OutputFile::create(names_path, options.force, {options.file});
     if (!names) return failure(std::move(names.error()));
     names->keep_private();
     const auto made = snapshot::ImportedRing::read(options.file, *source, import_options);

@@ -7,13 +7,13 @@
 #include <unistd.h>
 
 #include <cstdio>
-#include <filesystem>
 #include <string>
 #include <vector>
 
 #include "check_receipt.h"
+#include "diff_source.h"
 #include "receipt.h"
-#include "receipt_file.h"
+#include "receipt_text.h"
 #include "recording.h"
 
 namespace memsnap {
@@ -26,12 +26,11 @@ std::vector<std::string> words_of(const AnalysisOptions& options) {
     return words;
 }
 
+// Without the names that it may hold and that no digest counts.
 Result<std::string> receipt_text_of(const std::string& path) {
-    const auto file = RingFile::open(path);
-    if (!file) return failure(file.error());
-    auto text = read_receipt_file(*file);
-    if (text && text->ends_with('\n')) text->pop_back();
-    return text;
+    const auto source = open_source(path);
+    if (!source) return failure(source.error());
+    return canonical_text(source->receipt, {"names"});
 }
 
 Result<bool> add_side(Page& page, PageSide side, const std::string& path, const ComparisonOptions& options) {
@@ -61,11 +60,7 @@ Result<bool> add_incident(Page& page, PageSide side, const Capture& capture, con
     of_receipt.with_names = false;
     auto receipt = write_receipt(capture, analysis, of_receipt, references);
     if (!receipt) return failure(std::move(receipt.error()));
-    // The tokens of frames stand in the sidecar, too.
-    const Names names = command.names_hidden ? read_names(capture) : Names{};
-    SiteNames sites(names);
     Naming naming = known.naming;
-    if (command.names_hidden && capture.header.has_sidecar && names.problem.empty()) naming.sites = &sites;
     naming.with_names = !command.names_hidden;
     const auto added = page.add({.capture = capture,
                                  .analysis = analysis,
@@ -91,10 +86,7 @@ Result<void> write_comparison_page(const ComparisonOptions& options, const std::
     const auto after = add_side(page, PageSide::after, options.after, options);
     if (!after) return failure(after.error());
     page.add_comparison(json);
-    std::error_code absent;
-    const bool over_after = std::filesystem::equivalent(options.html_path, options.after, absent);
-    const auto written =
-        page.write(options.html_path, options.force, over_after ? options.after : options.before);
+    const auto written = page.write(options.html_path, options.force, {options.before, options.after});
     if (written) say_what_is_told(*before || *after);
     return written;
 }

@@ -7,29 +7,17 @@
 #include <unistd.h>
 
 #include <cstdio>
-#include <functional>
 #include <utility>
-#include <vector>
 
 #include "cli_page.h"
 #include "collapsed_output.h"
 #include "csv_output.h"
 #include "cut.h"
 #include "export_output.h"
-#include "output_file.h"
 #include "receipt.h"
 
 namespace memsnap {
 namespace {
-
-// Before the first result is written: a file that goes away again says whether the name can be had.
-Result<void> can_write_all(const Capture& capture, const Options& options) {
-    for (const std::string& path : named_outputs(options)) {
-        auto file = OutputFile::create(path, options.force, capture.path);
-        if (!file) return failure(std::move(file.error()));
-    }
-    return {};
-}
 
 class Results {
   public:
@@ -43,30 +31,20 @@ class Results {
 
     // The exit status.
     int write() {
-        using Writer = Result<void> (Results::*)();
-        const std::pair<const std::string&, Writer> results[] = {
-            {options_.json_path, &Results::write_json},
-            {options_.csv_path, &Results::write_csv},
-            {options_.window_path, &Results::write_window},
-            {options_.collapsed_path, &Results::write_collapsed},
-            {options_.pickle_path, &Results::write_pickle_file},
-            {options_.perfetto_path, &Results::write_perfetto_file},
-            {options_.html_path, &Results::write_html},
-        };
-        int status = 0;
-        for (const auto& [path, write] : results) {
-            if (path.empty()) continue;
-            const auto written = (this->*write)();
-            if (written) continue;
-            const int code = report_error(written.error());
-            if (status == 0) status = code;
-        }
-        return status;
+        return write_each({
+            {options_.json_path, [this] { return write_json(); }},
+            {options_.csv_path, [this] { return write_csv(); }},
+            {options_.window_path, [this] { return write_window(); }},
+            {options_.collapsed_path, [this] { return write_collapsed(); }},
+            {options_.pickle_path, [this] { return write_pickle_file(); }},
+            {options_.perfetto_path, [this] { return write_perfetto_file(); }},
+            {options_.html_path, [this] { return write_html(); }},
+        });
     }
 
   private:
     Result<void> write_text(const std::string& path, std::string_view text) const {
-        return write_output(path, text, options_.force, capture_.path);
+        return write_output(path, text, options_.force, {capture_.path});
     }
 
     Result<void> write_json() {
@@ -110,7 +88,7 @@ class Results {
         const auto added = add_incident(page, PageSide::only, capture_, analysis_, known_,
                                         references_of(recording_, options_), command);
         if (!added) return failure(added.error());
-        const auto written = page.write(options_.html_path, options_.force, capture_.path);
+        const auto written = page.write(options_.html_path, options_.force, {capture_.path});
         if (written) say_what_is_told(*added);
         return written;
     }
@@ -129,6 +107,27 @@ int report_error(const Error& error) {
     return static_cast<int>(error.code);
 }
 
+// A file that goes away again says whether the name can be had.
+Result<void> can_write_all(const std::vector<std::string>& paths, bool force, const Inputs& inputs) {
+    for (const std::string& path : paths) {
+        auto file = OutputFile::create(path, force, inputs);
+        if (!file) return failure(std::move(file.error()));
+    }
+    return {};
+}
+
+int write_each(const std::vector<Writer>& results) {
+    int status = 0;
+    for (const auto& [path, write] : results) {
+        if (path.empty()) continue;
+        const auto written = write();
+        if (written) continue;
+        const int code = report_error(written.error());
+        if (status == 0) status = code;
+    }
+    return status;
+}
+
 References references_of(const Recording& recording, const Options& options) {
     References references;
     if (recording.source) references.push_back(*recording.source);
@@ -141,7 +140,7 @@ References references_of(const Recording& recording, const Options& options) {
 
 int write_results(const Recording& recording, const Options& options, const ReportStyle& style) {
     const Capture& capture = recording.capture;
-    if (const auto possible = can_write_all(capture, options); !possible)
+    if (const auto possible = can_write_all(named_outputs(options), options.force, {capture.path}); !possible)
         return report_error(possible.error());
     const auto known = known_names(capture, options.names);
     if (!known) return report_error(known.error());
@@ -149,7 +148,7 @@ int write_results(const Recording& recording, const Options& options, const Repo
     if (!analysis) return report_error(analysis.error());
     const int status = Results(recording, options, **known, *analysis).write();
     if (on_standard_output(options) == 0)
-        fmt::print("{}", render_report(capture, *analysis, style, (*known)->names));
+        fmt::print("{}", render_report(capture, *analysis, style, (*known)->shown(), (*known)->naming));
     return status == 0 ? exit_status(*analysis) : status;
 }
 

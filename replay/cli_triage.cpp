@@ -69,14 +69,14 @@ Result<int> run_triage(const TriageOptions& options, const ReportStyle& style) {
     const std::string path = options.log == "-" ? "" : options.log;
     if (!options.json_path.empty() && options.json_path != "-") {
         // Before the log is read: whether the name can be had.
-        auto file = OutputFile::create(options.json_path, options.force, path);
+        auto file = OutputFile::create(options.json_path, options.force, {path});
         if (!file) return failure(std::move(file.error()));
     }
     auto log = read_log(path);
     if (!log) return failure(std::move(log.error()));
     const Triage result = triage(std::move(*log));
     if (!options.json_path.empty()) {
-        const auto written = write_output(options.json_path, triage_json(result), options.force, path);
+        const auto written = write_output(options.json_path, triage_json(result), options.force, {path});
         if (!written) return failure(written.error());
     }
     if (options.json_path != "-") fmt::print("{}", render_triage(result, path, style));

@@ -11,7 +11,7 @@ namespace memsnap {
 
 Result<void> write_ledger(const Capture& capture, const Analysis& analysis, const std::string& path,
                           bool replace) {
-    auto file = OutputFile::create(path, replace, capture.path);
+    auto file = OutputFile::create(path, replace, {capture.path});
     if (!file) return failure(std::move(file.error()));
     CsvCheck check(capture.window);
     Result<void> handed_out;

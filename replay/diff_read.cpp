@@ -299,10 +299,11 @@ int compared_device(const Source& before, const Source& after) {
 }  // namespace
 
 Result<std::pair<DiffSide, DiffSide>> read_sides(const std::string& before_path,
-                                                 const std::string& after_path) {
-    const auto before = open_source(before_path);
+                                                 const std::string& after_path,
+                                                 const std::optional<TokenKey>& key) {
+    const auto before = open_source(before_path, key);
     if (!before) return failure(before.error());
-    const auto after = open_source(after_path);
+    const auto after = open_source(after_path, key);
     if (!after) return failure(after.error());
     const int device = compared_device(*before, *after);
     std::pair<DiffSide, DiffSide> sides{SideReader(*before, device).run(), SideReader(*after, device).run()};

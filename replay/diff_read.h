@@ -4,16 +4,19 @@
 // in vain; a side without a failure is looked at on the device on which the other one failed.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "diff_side.h"
+#include "digest.h"
 #include "result.h"
 
 namespace memsnap {
 
-// BEFORE and AFTER. Errors: not_memsnap, corrupt, io.
+// BEFORE and AFTER; a ring's receipt is looked at with tokens of the key. Errors: not_memsnap, corrupt, io.
 Result<std::pair<DiffSide, DiffSide>> read_sides(const std::string& before_path,
-                                                 const std::string& after_path);
+                                                 const std::string& after_path,
+                                                 const std::optional<TokenKey>& key = {});
 
 }  // namespace memsnap

@@ -16,6 +16,7 @@
 #include "receipt_text.h"
 #include "recording.h"
 #include "ring_file.h"
+#include "site_names.h"
 
 namespace memsnap {
 namespace {
@@ -65,7 +66,7 @@ bool names_trace_events(const RingFile& file) {
 
 }  // namespace
 
-Result<Source> open_source(const std::string& path) {
+Result<Source> open_source(const std::string& path, const std::optional<TokenKey>& key) {
     const auto file = RingFile::open(path);
     if (!file) return failure(file.error());
     const auto brace = begins_with_brace(*file);
@@ -75,7 +76,13 @@ Result<Source> open_source(const std::string& path) {
     if (!recording) return failure(std::move(recording.error()));
     const auto analysis = analyse(recording->capture, {});
     if (!analysis) return failure(analysis.error());
-    const auto receipt = write_receipt(recording->capture, *analysis);
+    // The receipt that --json writes of the same file: with the words that the sidecar tells, and its source.
+    const Names names = read_names(recording->capture);
+    SiteNames sites(names);
+    const Naming naming{names.problem.empty() ? &sites : nullptr, key, false};
+    References references;
+    if (recording->source) references.push_back(*recording->source);
+    const auto receipt = write_receipt(recording->capture, *analysis, naming, references);
     if (!receipt) return failure(receipt.error());
     auto source = parsed(path, *receipt);
     if (source) source->capture.emplace(std::move(recording->capture));

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "capture.h"
+#include "digest.h"
 #include "result.h"
 
 namespace memsnap {
@@ -21,7 +22,7 @@ struct Source {
     std::optional<Capture> capture;  // of a ring
 };
 
-// Errors: not_memsnap, corrupt, io.
-Result<Source> open_source(const std::string& path);
+// The receipt of a ring has tokens of the key, where there is one. Errors: not_memsnap, corrupt, io.
+Result<Source> open_source(const std::string& path, const std::optional<TokenKey>& key = {});
 
 }  // namespace memsnap

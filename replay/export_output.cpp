@@ -79,7 +79,7 @@ class Draft {
 template <class Write, class Check>
 Result<void> write_checked(const Capture& capture, const std::string& path, bool replace, Write&& write,
                            Check&& check) {
-    auto file = OutputFile::create(path, replace, capture.path);
+    auto file = OutputFile::create(path, replace, {capture.path});
     if (!file) return failure(std::move(file.error()));
     Draft draft(draft_folder(path));
     const Result<bool> written = write([&](std::string_view bytes) { return draft.write(bytes); });

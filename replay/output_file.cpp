@@ -64,12 +64,15 @@ bool is_same_file(const struct stat& target, const std::string& path) {
 
 // Why what has the name must stay, or null. A rename over a device, the recording itself or its names could
 // not be undone.
-const char* irreplaceable(const std::string& path, const std::string& input) {
+const char* irreplaceable(const std::string& path, const Inputs& inputs) {
     struct stat target = {};
     if (::stat(path.c_str(), &target) != 0) return nullptr;
     if (!S_ISREG(target.st_mode)) return "is not a regular file";
-    if (is_same_file(target, input)) return "is the recording itself";
-    return is_same_file(target, input + kNamesSuffix) ? "holds the names of the recording" : nullptr;
+    for (const std::string& input : inputs) {
+        if (is_same_file(target, input)) return "is the recording itself";
+        if (is_same_file(target, input + kNamesSuffix)) return "holds the names of the recording";
+    }
+    return nullptr;
 }
 
 constexpr const char* kTaken = "exists, and is not overwritten";
@@ -77,11 +80,11 @@ constexpr const char* kOtherName = "give another name, or --force";
 
 }  // namespace
 
-Result<OutputFile> OutputFile::create(const std::string& path, bool replace, const std::string& input) {
+Result<OutputFile> OutputFile::create(const std::string& path, bool replace, const Inputs& inputs) {
     OutputFile file(path, replace);
     if (path == "-") return file;
     if (!replace && ::access(path.c_str(), F_OK) == 0) return failure(output_error(path, kTaken, kOtherName));
-    if (const char* const obstacle = irreplaceable(path, input)) {
+    if (const char* const obstacle = irreplaceable(path, inputs)) {
         return failure(output_error(path, obstacle, "give another name, or - for standard output"));
     }
     file.temporary_ = path + ".XXXXXX";
@@ -137,8 +140,8 @@ Result<void> OutputFile::finish() {
 }
 
 Result<void> write_output(const std::string& path, std::string_view content, bool replace,
-                          const std::string& input) {
-    auto file = OutputFile::create(path, replace, input);
+                          const Inputs& inputs) {
+    auto file = OutputFile::create(path, replace, inputs);
     if (!file) return failure(std::move(file.error()));
     if (auto written = file->write(content); !written) return written;
     return file->finish();

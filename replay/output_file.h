@@ -6,16 +6,20 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "result.h"
 
 namespace memsnap {
 
-// A result that is written in parts. `-` is standard output. Only a regular file that is not `input` is ever
-// replaced. Errors: io.
+// The files that a result is made of.
+using Inputs = std::vector<std::string>;
+
+// A result that is written in parts. `-` is standard output. Only a regular file that is none of the inputs,
+// and does not hold the names of one, is ever replaced. Errors: io.
 class OutputFile {
   public:
-    static Result<OutputFile> create(const std::string& path, bool replace, const std::string& input);
+    static Result<OutputFile> create(const std::string& path, bool replace, const Inputs& inputs);
     OutputFile(OutputFile&& other) noexcept;
     OutputFile& operator=(OutputFile&&) = delete;
     ~OutputFile();  // what was not finished goes away
@@ -36,6 +40,6 @@ class OutputFile {
 
 // A result in one part.
 Result<void> write_output(const std::string& path, std::string_view content, bool replace,
-                          const std::string& input);
+                          const Inputs& inputs);
 
 }  // namespace memsnap

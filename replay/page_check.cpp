@@ -4,7 +4,6 @@
 #include "page_check.h"
 
 #include <fmt/format.h>
-#include <rapidjson/reader.h>
 
 #include <algorithm>
 
@@ -12,6 +11,8 @@
 #include "names.h"
 #include "page_decode.h"
 #include "page_words.h"
+#include "receipt_check.h"
+#include "receipt_text.h"
 #include "snapshot_export_names.h"
 #include "vocabulary.h"
 
@@ -28,9 +29,6 @@ bool is_digit(char c) {
 }
 bool is_letter(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-bool is_upper(char c) {
-    return c >= 'A' && c <= 'Z';
 }
 
 bool is_closed_word(std::string_view text) {
@@ -55,15 +53,14 @@ bool is_numeral(std::string_view text) {
            });
 }
 
-// As prose has it: letters, perhaps in parts; or all of it in capitals, as settings are written.
+bool is_option(std::string_view text) {
+    return text.starts_with("--") &&
+           std::ranges::all_of(text.substr(2), [](char c) { return is_letter(c) || c == '-'; });
+}
+
+// As prose has it: letters, perhaps in parts.
 bool is_prose(std::string_view text) {
-    const bool joined =
-        std::ranges::all_of(text, [](char c) { return is_letter(c) || c == '-' || c == '\''; });
-    const bool setting =
-        std::ranges::all_of(text, [](char c) { return is_upper(c) || is_digit(c) || c == '_'; });
-    const bool option = text.starts_with("--") &&
-                        std::ranges::all_of(text.substr(2), [](char c) { return is_letter(c) || c == '-'; });
-    return joined || setting || option;
+    return std::ranges::all_of(text, [](char c) { return is_letter(c) || c == '-' || c == '\''; });
 }
 
 bool is_device(std::string_view text) {
@@ -72,40 +69,104 @@ bool is_device(std::string_view text) {
            std::ranges::all_of(text.substr(kDevice.size()), is_digit);
 }
 
-// One word between two spaces, without the marks around it. Signs beyond ASCII are the sentences' own: a name
-// has letters or digits beside them and is refused for those.
+// One word between two spaces, without the marks around it. Of the signs beyond ASCII only the sentences'
+// own.
 bool is_word_of_a_sentence(std::string_view text) {
-    constexpr std::string_view kAround = ".,;:()\"'=<>";
-    const auto is_mark = [&](char c) { return kAround.contains(c) || static_cast<unsigned char>(c) >= 0x80; };
-    while (!text.empty() && is_mark(text.front()))
-        text.remove_prefix(1);
-    while (!text.empty() && is_mark(text.back()))
-        text.remove_suffix(1);
-    return text.empty() || is_numeral(text) || is_prose(text) || is_device(text) || is_closed_word(text) ||
-           is_exported_text(text) || is_library_token(text);
+    constexpr std::string_view kAround[] = {".", ",", ";", ":", "(", ")", "\"", "'",
+                                            "=", "<", ">", "τ", "…", "−", "≤",  "≥"};
+    for (bool found = true; found;) {
+        found = false;
+        for (const std::string_view mark : kAround) {
+            if (text.starts_with(mark)) {
+                text.remove_prefix(mark.size());
+                found = true;
+            } else if (text.ends_with(mark)) {
+                text.remove_suffix(mark.size());
+                found = true;
+            }
+        }
+    }
+    return text.empty() || is_numeral(text) || is_prose(text) || is_option(text) || is_device(text) ||
+           is_closed_word(text) || is_exported_text(text) || is_library_token(text);
 }
 
-struct Texts : rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Texts> {
-    bool String(const char* text, rapidjson::SizeType length, bool) { return is_page_text({text, length}); }
-    bool Key(const char*, rapidjson::SizeType, bool) { return true; }  // those of the writer
-};
+// Whether each text anywhere in a value is of a kind.
+template <class Allowed>
+bool all_texts(const JsonValue& value, const Allowed& allowed) {
+    if (value.IsString()) return allowed(text_of(value));
+    if (value.IsArray())
+        return std::ranges::all_of(value.GetArray(),
+                                   [&](const JsonValue& item) { return all_texts(item, allowed); });
+    return !value.IsObject() || std::ranges::all_of(value.GetObject(), [&](const auto& one) {
+        return all_texts(one.value, allowed);
+    });
+}
 
-std::string problem_of_text(const std::string& text, bool with_names) {
-    Texts texts;
-    rapidjson::Reader reader;
-    rapidjson::MemoryStream stream(text.data(), text.size());
-    rapidjson::BaseReaderHandler<> any;
-    const auto result = with_names ? reader.Parse<rapidjson::kParseValidateEncodingFlag>(stream, any)
-                                   : reader.Parse<rapidjson::kParseValidateEncodingFlag>(stream, texts);
-    if (!result.IsError()) return {};
-    const bool refused = result.Code() == rapidjson::kParseErrorTermination;
-    return fmt::format("{} at offset {}", refused ? "a text that may be a name" : "no JSON", result.Offset());
+// Sentences are in two members, as the terminal writes them.
+std::string problem_of_outline(const JsonValue& outline) {
+    for (const auto& [key, value] : outline.GetObject()) {
+        const std::string_view name = text_of(key);
+        const bool told = name == "headline" || name == "notes";
+        const bool allowed = all_texts(value, [&](std::string_view text) {
+            return told ? is_page_text(text) : is_numeral(text) || is_option(text);
+        });
+        if (!allowed) return fmt::format("a text that may be a name in {}", name);
+    }
+    return {};
+}
+
+// A member of an entry of `names` that is no name.
+bool is_nameless(std::string_view name, const JsonValue& value) {
+    if (name == "token") {
+        const std::string_view text = value.IsString() ? text_of(value) : "";
+        return text.contains('-') && (is_exported_text(text) || is_library_token(text));
+    }
+    if (name == "word")
+        return value.IsNull() || (value.IsString() && is_word(Vocabulary::phase_word, text_of(value)));
+    if (name == "role") return value.IsString() && is_word(Vocabulary::library_role, text_of(value));
+    if (name == "size_bytes") return integer_of(value).has_value();
+    if (name == "frames")
+        return value.IsArray() &&
+               std::ranges::all_of(value.GetArray(), [](const JsonValue& place) { return place.IsUint64(); });
+    const bool ordinal = name == "site" || name == "phase" || name == "library" || name == "dimension";
+    return ordinal && value.IsUint64();
+}
+
+std::string problem_of_names(const JsonValue& names) {
+    for (const auto& [list, entries] : names.GetObject()) {
+        if (!entries.IsArray()) return fmt::format("{} is no list", text_of(list));
+        for (const JsonValue& entry : entries.GetArray()) {
+            if (!entry.IsObject()) return fmt::format("{} has what is no entry", text_of(list));
+            for (const auto& [name, value] : entry.GetObject()) {
+                if (!is_nameless(text_of(name), value))
+                    return fmt::format("{}.{} may be a name", text_of(list), text_of(name));
+            }
+        }
+    }
+    return {};
+}
+
+std::string problem_of_text(const MeantPart& part, bool with_names) {
+    rapidjson::Document content;
+    if (std::string problem = parse_json(part.text, content); !problem.empty()) return problem;
+    if (with_names) return {};
+    if (!content.IsObject()) return "is no object";
+    return part.name == "names" ? problem_of_names(content) : problem_of_outline(content);
+}
+
+// What an export checks already; and no receipt of a page has names.
+std::string problem_of_receipt(const std::string& text) {
+    rapidjson::Document receipt;
+    const bool named = parse_json(text, receipt).empty() && member(receipt, "names") != nullptr;
+    return named ? "names" : check_receipt(text);
 }
 
 std::string problem_of_table(const MeantPart& meant, std::string_view table, DecodedRows& rows) {
     const DecodedTable read = decode_table(table, rows);
     if (!read.problem.empty()) return read.problem;
-    if (!std::ranges::all_of(read.texts, is_page_text)) return "a text that may be a name";
+    const auto is_told = [](std::string_view text) { return is_closed_word(text) || is_numeral(text); };
+    if (!std::ranges::all_of(read.texts, is_told)) return "a text that may be a name";
+    if (!meant.columns.empty() && read.columns != meant.columns) return "other columns";
     if (meant.sums.empty()) return {};
     if (read.row_count != meant.row_count || read.sums.size() != meant.sums.size())
         return fmt::format("{} rows were written, {} are read", meant.row_count, read.row_count);
@@ -131,7 +192,8 @@ std::string problem_of_page(std::string_view page, const std::vector<MeantPart>&
     DecodedRows rows;
     for (const MeantPart& part : meant) {
         const auto packed = next_part(page, at);
-        if (!packed || packed->name != part.name) return "the part " + part.name + " is missing";
+        if (!packed || packed->name != part.name || packed->side != name(part.side))
+            return "the part " + part.name + " is missing";
         const auto content = unpacked(packed->base64, part.bytes);
         if (!content || content->size() != part.bytes) return "the part " + part.name + " cannot be unpacked";
         std::string problem;
@@ -142,8 +204,10 @@ std::string problem_of_page(std::string_view page, const std::vector<MeantPart>&
             problem = "another text";
         } else if (part.name == "diff") {
             problem = check_diff(part.text);
-        } else if (part.name != "receipt") {
-            problem = problem_of_text(part.text, with_names);
+        } else if (part.name == "receipt") {
+            problem = problem_of_receipt(part.text);
+        } else {
+            problem = problem_of_text(part, with_names);
         }
         if (!problem.empty()) return fmt::format("{}: {}", part.name, problem);
     }

@@ -22,6 +22,7 @@ struct MeantPart {
     std::string text;  // of a text that is no table
     // Of a table. One that was not counted is decoded, and not compared.
     uint64_t row_count = 0;
+    std::vector<std::string> columns;
     std::vector<ColumnSum> sums;
 
     bool is_table() const { return text.empty(); }
@@ -30,8 +31,8 @@ struct MeantPart {
 // Empty: nothing is wrong.
 std::string problem_of_page(std::string_view page, const std::vector<MeantPart>& meant, bool with_names);
 
-// Whether a text may be in a page without names: a token, a word of a closed list or a sentence of such
-// words.
+// Whether a text may be a sentence of a page without names: tokens, words of closed lists, numbers and words
+// as prose has them.
 bool is_page_text(std::string_view text);
 
 }  // namespace memsnap

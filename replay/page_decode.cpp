@@ -96,8 +96,10 @@ class Decoder {
     bool read_column(const Value& shape) {
         const Value* const name = member(shape, "name");
         const Value* const coding = member(shape, "coding");
+        const Value* const type = member(shape, "type");
         const Value* const bytes = member(shape, "bytes");
-        if (name == nullptr || coding == nullptr || bytes == nullptr || bytes->GetUint64() > table_.size())
+        if (name == nullptr || coding == nullptr || type == nullptr || bytes == nullptr ||
+            bytes->GetUint64() > table_.size())
             return false;
         Codes codes(table_.substr(0, bytes->GetUint64()));
         table_.remove_prefix(bytes->GetUint64());
@@ -106,6 +108,7 @@ class Decoder {
                            : text_of(*coding) == "runs" ? runs(codes, values)
                                                         : every(codes, text_of(*coding), values);
         if (!whole || codes.failed() || !codes.ended()) return false;
+        out_.columns.push_back(fmt::format("{} {} {}", text_of(*name), text_of(*coding), text_of(*type)));
         ColumnSum& sum = out_.sums.emplace_back();
         for (size_t row = 0; row < values.size(); ++row) {
             if (values[row]) sum.take(row, *values[row]);
@@ -156,6 +159,7 @@ class Decoder {
             if (coding == "plain") {
                 value = Wide{code} - 1;
             } else if (back) {
+                if (rows_.tickets[row] == DecodedRows::kNoTicketRead) return false;
                 value = rows_.tickets[row] - (Wide{code} - 1);
             } else if (based) {
                 Wide& base = bases_[segments_[row]];
@@ -181,7 +185,7 @@ class Decoder {
         if (name == "ticket") {
             rows_.tickets.clear();
             for (const auto& value : values)
-                rows_.tickets.push_back(static_cast<uint64_t>(value.value_or(0)));
+                rows_.tickets.push_back(value ? static_cast<uint64_t>(*value) : DecodedRows::kNoTicketRead);
         } else if (name == "device") {
             rows_.devices.clear();
             for (const auto& value : values)

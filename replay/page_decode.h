@@ -16,6 +16,7 @@ namespace memsnap {
 struct DecodedTable {
     std::string problem;  // empty: none
     uint64_t row_count = 0;
+    std::vector<std::string> columns;  // name, coding and type
     std::vector<ColumnSum> sums;
     // Words of its lists and texts of its numbers, to be looked at.
     std::vector<std::string> texts;
@@ -23,6 +24,7 @@ struct DecodedTable {
 
 // What columns of a table need that have the same rows as another one.
 struct DecodedRows {
+    static constexpr uint64_t kNoTicketRead = UINT64_MAX;  // too large for the column: behind all others
     std::vector<uint64_t> tickets;
     std::vector<int> devices;
     std::vector<Wide> moved_bytes;

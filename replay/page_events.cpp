@@ -156,9 +156,11 @@ class TableMaker {
         return born ? size : -size;
     }
 
-    std::optional<uint64_t> row_of(const LedgerRow& row) const {
-        if (!row.has(Column::allocation)) return std::nullopt;
+    // Where the table's columns hold both the birth and what it is told by.
+    std::optional<uint64_t> row_of(const Event& event, const LedgerRow& row) const {
+        if (!row.has(Column::allocation) || event.ticket > kPageNumber_most) return std::nullopt;
         const uint64_t birth = row.value(Column::allocation);
+        if (birth > event.ticket) return std::nullopt;
         const auto found = std::ranges::lower_bound(tickets_, birth);
         if (found == tickets_.end() || *found != birth) return std::nullopt;
         return static_cast<uint64_t>(found - tickets_.begin());
@@ -176,7 +178,7 @@ class TableMaker {
                             .moved_bytes = moved_bytes(event, row),
                             .segment = row.has(Column::segment) ? row.value(Column::segment) : 0,
                             .offset_bytes = offset > kPageNumber_most ? 0 : offset,
-                            .born_at_row = row_of(row)};
+                            .born_at_row = row_of(event, row)};
         auto cell = event_cells_.begin();
         for (const LedgerColumn& column : kObserved)
             *cell++ = cell_of(row, column);
@@ -231,9 +233,8 @@ void begin_between_calls(const EventStream& events, uint64_t end_ticket, ExactRa
 }  // namespace
 
 MadeTable made(PageTable table) {
-    MadeTable made{table.finish(), table.row_count(), {}};
-    made.sums = table.sums();
-    return made;
+    std::string bytes = table.finish();
+    return {std::move(bytes), table.row_count(), table.columns(), table.sums()};
 }
 
 ExactRange exact_range(const Window& window, std::optional<uint64_t> failure_ticket, uint64_t events_most) {

@@ -34,6 +34,7 @@ ExactRange exact_range(const Window& window, std::optional<uint64_t> failure_tic
 struct MadeTable {
     std::string bytes;
     uint64_t row_count = 0;
+    std::vector<std::string> columns;
     std::vector<ColumnSum> sums;
 };
 

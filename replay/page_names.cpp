@@ -97,8 +97,7 @@ class PageNames {
 
     void add_stack(Json::Object& site, uint64_t id) {
         const SiteFrames frames = naming_.sites == nullptr ? SiteFrames{} : naming_.sites->all(id);
-        const auto text = naming_.key ? site_text(frames) : std::nullopt;
-        site.emplace("token", name_token("site", id, text, capture_, naming_));
+        site.emplace("token", site_token(id, capture_, naming_));
         if (frames.empty()) return;
         std::string places;
         for (const SiteFrame& frame : std::views::reverse(frames))

@@ -37,7 +37,7 @@ class Outline {
           told_(naming.with_names && naming.sites != nullptr),
           names_(told_ ? naming.sites->names() : kNoNames),
           resolved_(names_),
-          sites_(capture, analysis, resolved_, kStyle) {}
+          sites_(capture, analysis, resolved_, kStyle, naming) {}
 
     std::string run() {
         const Levels& levels = analysis_.levels;

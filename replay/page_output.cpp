@@ -6,7 +6,6 @@
 #include <memory>
 #include <utility>
 
-#include "output_file.h"
 #include "page_levels.h"
 #include "page_names.h"
 #include "page_outline.h"
@@ -30,6 +29,7 @@ void Page::add_table(std::string_view name, PageSide side, const MadeTable& tabl
     meant.side = side;
     meant.bytes = table.bytes.size();
     meant.row_count = table.row_count;
+    meant.columns = table.columns;
     meant.sums = table.sums;
 }
 
@@ -51,6 +51,7 @@ Result<void> Page::add(const PageIncident& incident, PageSide side) {
     const auto tables = page_tables(capture, window, analysis, range);
     if (!tables) return failure(tables.error());
     with_names_ |= incident.naming.with_names;
+    tells_names_ |= incident.naming.with_names && incident.naming.sites != nullptr;
     add_text("outline", side,
              page_outline(capture, window, analysis, incident.naming,
                           {.memsnap_version = incident.memsnap_version,
@@ -74,18 +75,19 @@ void Page::add_comparison(const std::string& json) {
     add_text("diff", PageSide::only, json);
 }
 
-Result<void> Page::write(const std::string& path, bool replace, const std::string& input) const {
+Result<void> Page::write(const std::string& path, bool replace, const Inputs& inputs) const {
     if (const std::string problem = problem_of_page(parts_, meant_, with_names_); !problem.empty()) {
         return failure({.code = ErrorCode::io,
-                        .file = input,
+                        .file = path,
                         .offset_bytes = std::nullopt,
                         .ticket = std::nullopt,
                         .rule = "page_self_check",
                         .detail = problem,
                         .way_out = "no file was written; please report this"});
     }
-    auto file = OutputFile::create(path, replace, input);
+    auto file = OutputFile::create(path, replace, inputs);
     if (!file) return failure(std::move(file.error()));
+    if (tells_names_) file->keep_private();  // as the file of names is
     const PageTemplate page = page_template();
     for (const std::string_view piece :
          {page.head, std::string_view("\n"), std::string_view(parts_), page.tail}) {

@@ -11,6 +11,7 @@
 
 #include "analysis.h"
 #include "capture.h"
+#include "output_file.h"
 #include "page_check.h"
 #include "page_events.h"
 #include "page_part.h"
@@ -39,7 +40,7 @@ class Page {
     void add_comparison(const std::string& json);
 
     // Error io also where the check refused the page, which is a defect of this program.
-    Result<void> write(const std::string& path, bool replace, const std::string& input) const;
+    Result<void> write(const std::string& path, bool replace, const Inputs& inputs) const;
 
   private:
     void add_text(std::string_view name, PageSide side, std::string text);
@@ -47,7 +48,8 @@ class Page {
 
     std::string parts_;
     std::vector<MeantPart> meant_;
-    bool with_names_ = false;
+    bool with_names_ = false;   // they were not hidden
+    bool tells_names_ = false;  // and there are some
 };
 
 }  // namespace memsnap

@@ -29,10 +29,6 @@ std::string deflated(std::string_view content) {
     return out;
 }
 
-std::string_view side_name(PageSide side) {
-    return side == PageSide::before ? "before" : "after";
-}
-
 // What stands before `end`, and `text` moves behind that.
 std::optional<std::string_view> taken_until(std::string_view& text, std::string_view end) {
     const size_t at = text.find(end);
@@ -44,13 +40,18 @@ std::optional<std::string_view> taken_until(std::string_view& text, std::string_
 
 }  // namespace
 
-std::string page_part(std::string_view name, PageSide side, std::string_view content) {
+std::string_view name(PageSide side) {
+    constexpr std::string_view kNames[] = {"", "before", "after"};
+    return kNames[static_cast<size_t>(side)];
+}
+
+std::string page_part(std::string_view part_name, PageSide side, std::string_view content) {
     const std::string packed = deflated(content);
     std::string part(kOpening);
-    part += name;
+    part += part_name;
     if (side != PageSide::only) {
         part += kSide;
-        part += side_name(side);
+        part += name(side);
     }
     part += kOpened;
     const size_t begin = part.size();

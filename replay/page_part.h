@@ -17,6 +17,9 @@ enum class PageSide : uint8_t {
     after
 };
 
+// As the attribute has it; empty: none.
+std::string_view name(PageSide side);
+
 // The whole element.
 std::string page_part(std::string_view name, PageSide side, std::string_view content);
 

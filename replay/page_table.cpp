@@ -3,6 +3,8 @@
 // Codes of rows, and the head before them.
 #include "page_table.h"
 
+#include <fmt/format.h>
+
 #include "json.h"
 
 namespace memsnap {
@@ -60,7 +62,7 @@ bool ColumnCoder::holds(const PageRow& facts, Wide value) const {
         case Coding::runs:
             return value >= 0 && value <= kPageNumber_most;
         case Coding::back:
-            return value >= 0 && value <= facts.ticket && value <= kPageNumber_most;
+            return value >= 0 && value <= facts.ticket && facts.ticket <= kPageNumber_most;
         case Coding::delta:
         case Coding::device:
         case Coding::sparse:
@@ -189,6 +191,15 @@ std::string PageTable::finish() {
     for (const ColumnCoder& column : columns_)
         table += column.bytes();
     return table;
+}
+
+std::vector<std::string> PageTable::columns() const {
+    std::vector<std::string> texts;
+    for (const ColumnCoder& column : columns_) {
+        const PageColumn& shape = column.shape();
+        texts.push_back(fmt::format("{} {} {}", shape.name, name(shape.coding), name(shape.type)));
+    }
+    return texts;
 }
 
 std::vector<ColumnSum> PageTable::sums() const {

@@ -131,6 +131,7 @@ class PageTable {
 
     // The whole table. Nothing is added afterwards.
     std::string finish();
+    std::vector<std::string> columns() const;  // name, coding and type of each
     std::vector<ColumnSum> sums() const;
 
   private:

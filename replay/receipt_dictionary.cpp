@@ -18,6 +18,12 @@ uint64_t ordinal_of(const Map& ordinals, const Key& key) {
     return found == ordinals.end() ? 0 : found->second;
 }
 
+// What a key is applied to; nothing without one.
+std::optional<std::string> keyed_text(const Naming& naming, uint64_t site) {
+    const bool wanted = naming.key && naming.sites != nullptr;
+    return wanted ? site_text(naming.sites->all(site)) : std::nullopt;
+}
+
 Json::Object entry(std::string_view kind, uint64_t ordinal, std::string token, std::string_view scope) {
     return {{std::string(kind), ordinal}, {"token", std::move(token)}, {"scope", scope}};
 }
@@ -82,6 +88,10 @@ std::vector<typename Map::key_type> listed(const Map& ordinals) {
 std::string name_token(std::string_view kind, uint64_t id, std::optional<std::string_view> text,
                        const Capture& capture, const Naming& naming) {
     return naming.key && text ? token(kind, *text, *naming.key) : token(kind, id, capture.header.ring_id);
+}
+
+std::string site_token(uint64_t site, const Capture& capture, const Naming& naming) {
+    return name_token("site", site, keyed_text(naming, site), capture, naming);
 }
 
 const std::string* text_of_name(const Naming& naming, uint64_t name) {
@@ -181,10 +191,7 @@ std::map<uint64_t, uint64_t> Dictionary::stacks() const {
 Json::Object Dictionary::json(const Capture& capture, const Naming& naming) const {
     const auto text = [&](uint64_t id) { return text_of_name(naming, id); };
     const auto library = [&](uint64_t id) { return text_of_library(capture, naming, id); };
-    const auto frames = [&](uint64_t id) {
-        const bool wanted = naming.key && naming.sites != nullptr;
-        return wanted ? site_text(naming.sites->all(id)) : std::nullopt;
-    };
+    const auto frames = [&](uint64_t id) { return keyed_text(naming, id); };
     const auto phase_ids = turned(phases_);
     std::vector<Json::Object> phases = entries("phase", phase_ids, capture, naming, text);
     auto phase = phases.begin();

@@ -32,6 +32,9 @@ struct Naming {
 std::string name_token(std::string_view kind, uint64_t id, std::optional<std::string_view> text,
                        const Capture& capture, const Naming& naming);
 
+// Of a site with a stack.
+std::string site_token(uint64_t site, const Capture& capture, const Naming& naming);
+
 // By local name id and by number; nullptr: not known.
 const std::string* text_of_name(const Naming& naming, uint64_t name);
 const std::string* text_of_library(const Capture& capture, const Naming& naming, uint64_t number);

@@ -35,14 +35,15 @@ constexpr Room kRooms[] = {{0}, {1}, {2}, {2, false}, {3, false}, {4, false}, {4
 
 class Report {
   public:
-    Report(const Capture& capture, const Analysis& analysis, const ReportStyle& style, const Names& names)
+    Report(const Capture& capture, const Analysis& analysis, const ReportStyle& style, const Names& names,
+           const Naming& naming)
         : capture_(capture),
           analysis_(analysis),
           style_(style),
           names_(names),
           symbols_(style.utf8),
           resolved_(names),
-          sites_(capture, analysis, resolved_, style_) {}
+          sites_(capture, analysis, resolved_, style_, naming) {}
 
     // Less and less of it, until it is one screen.
     std::string run() {
@@ -371,8 +372,8 @@ class Report {
 }  // namespace
 
 std::string render_report(const Capture& capture, const Analysis& analysis, const ReportStyle& style,
-                          const Names& names) {
-    return Report(capture, analysis, style, names).run();
+                          const Names& names, const Naming& naming) {
+    return Report(capture, analysis, style, names, naming).run();
 }
 
 }  // namespace memsnap

@@ -11,6 +11,7 @@
 #include "analysis.h"
 #include "capture.h"
 #include "reader_names.h"
+#include "receipt_dictionary.h"
 
 namespace memsnap {
 
@@ -20,8 +21,9 @@ struct ReportStyle {
     std::optional<size_t> sites_count = {};  // most sites of each list; unset: as many as fit the screen
 };
 
-// Names are shown here, and nowhere else unless they were asked for.
+// Names are shown here, and nowhere else unless they were asked for. Without them tokens are those of
+// `naming`.
 std::string render_report(const Capture& capture, const Analysis& analysis, const ReportStyle& style,
-                          const Names& names = {});
+                          const Names& names = {}, const Naming& naming = {});
 
 }  // namespace memsnap

@@ -122,38 +122,49 @@ class LaneLines {
         return std::min(column, levels_.runs.size() - 1);
     }
 
-    // Words of a mark stand behind it, or before it where the line ends.
+    // Words of a mark stand behind it, or before it where the line ends; nothing: neither has room for them.
     struct Mark {
         size_t begin = 0;
         std::string text;
         size_t end() const { return begin + text.size(); }
     };
-    static Mark mark(size_t column, const std::string& sign, const std::string& words, bool before = false) {
+    static std::optional<Mark> mark(size_t column, const std::string& sign, const std::string& words,
+                                    bool before = false) {
         const size_t at = kLaneBegin + column;
         if (!before && at + sign.size() + 1 + words.size() <= kReportColumns)
-            return {at, fmt::format("{} {}", sign, words)};
-        return {at - words.size() - 1, fmt::format("{} {}", words, sign)};
+            return Mark{at, fmt::format("{} {}", sign, words)};
+        if (words.size() + 1 > at) return std::nullopt;
+        return Mark{at - words.size() - 1, fmt::format("{} {}", words, sign)};
+    }
+
+    // The one mark of its line. Words that have no room beside it have a line of their own below.
+    void only_mark(size_t column, const std::string& sign, const std::string& words) {
+        if (const auto beside = mark(column, sign, words)) return mark_line({*beside});
+        const size_t at = kLaneBegin + column;
+        mark_line({{at, sign}});
+        mark_line({{std::min(at, kReportColumns - std::min(kReportColumns, words.size())), words}});
     }
 
     void marks() {
         const std::string peak_words = fmt::format("peak at {}", view_.peak_ticket);
         const size_t peak = column_of(view_.peak_ticket);
-        if (!view_.failure) return mark_line({mark(peak, "^", peak_words)});
+        if (!view_.failure) return only_mark(peak, "^", peak_words);
         const uint64_t ticket = view_.failure->ticket;
         std::string words = fmt::format("failure at {}", ticket);
         if (const auto duration = nanoseconds_until(view_.failure->time_counter))
             words += ", " + duration_text(*duration);
-        if (ticket == view_.peak_ticket) return mark_line({mark(peak, "^", "peak and " + words)});
+        if (ticket == view_.peak_ticket) return only_mark(peak, "^", "peak and " + words);
         const size_t failure = column_of(ticket);
-        const Mark last = mark(failure, "^", words);
+        const auto last = mark(failure, "^", words);
         for (const bool before : {false, true}) {
-            const Mark first = mark(peak, "^", peak_words, before);
-            if (peak < failure && first.end() + 2 <= last.begin) return mark_line({first, last});
+            const auto first = mark(peak, "^", peak_words, before);
+            if (peak < failure && first && last && first->end() + 2 <= last->begin)
+                return mark_line({*first, *last});
         }
         // The words of both stand on one side.
         const size_t apart = std::max(peak, failure) - std::min(peak, failure);
         const std::string signs = apart == 0 ? "^" : "^" + std::string(apart - 1, ' ') + "^";
-        mark_line({mark(std::min(peak, failure), signs, fmt::format("{}, {}", peak_words, words))});
+        only_mark(std::min(peak, failure), signs, fmt::format("{}, {}", peak_words, words));
     }
 
     void mark_line(const std::vector<Mark>& marks) {

@@ -58,8 +58,13 @@ std::string percent(Wide part, Wide whole) {
 }  // namespace
 
 SiteReport::SiteReport(const Capture& capture, const Analysis& analysis, SiteNames& names,
-                       const ReportStyle& style)
-    : capture_(capture), analysis_(analysis), names_(names), style_(style), dictionary_(analysis) {}
+                       const ReportStyle& style, const Naming& naming)
+    : capture_(capture),
+      analysis_(analysis),
+      names_(names),
+      style_(style),
+      naming_(naming),
+      dictionary_(analysis) {}
 
 size_t SiteReport::shown_count(size_t at_most, size_t there_are) const {
     if (style_.sites_count) return std::min(*style_.sites_count, there_are);
@@ -76,7 +81,7 @@ std::vector<std::string> SiteReport::labels(const std::vector<SiteKey>& keys, si
         if (keys[index].site == 0) {
             labels[index] = fmt::format("blocks of {}", wide_size_text(keys[index].granted_bytes));
         } else if (labels[index].empty()) {
-            labels[index] = token("site", keys[index].site, capture_.header.ring_id);
+            labels[index] = site_token(keys[index].site, capture_, naming_);
         }
     }
     return labels;

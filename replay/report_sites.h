@@ -28,7 +28,9 @@ std::vector<SiteKey> keys_of(const Sites& sites) {
 
 class SiteReport {
   public:
-    SiteReport(const Capture& capture, const Analysis& analysis, SiteNames& names, const ReportStyle& style);
+    // `naming` is what tokens are made by.
+    SiteReport(const Capture& capture, const Analysis& analysis, SiteNames& names, const ReportStyle& style,
+               const Naming& naming);
 
     // So many sites less in each list, of which one stays.
     void leave_out(size_t count) { left_out_count_ = count; }
@@ -63,6 +65,7 @@ class SiteReport {
     const Analysis& analysis_;
     SiteNames& names_;
     const ReportStyle& style_;
+    const Naming& naming_;
     const Dictionary dictionary_;
     size_t left_out_count_ = 0;  // of each list
 };

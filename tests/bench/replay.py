@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How long a verdict takes, as a ratio to torch's own snapshot and its text tool on the same job in the same run."""
+"""How long a verdict and a page take, as a ratio to torch's own snapshot and its tools on the same job in the same run."""
 
 import os
 import pathlib
@@ -44,12 +44,19 @@ def main() -> None:
         replay_s, replay_kb = timed([TOP / "build/replay/memsnap-replay", ring], ring)
         import_s, import_kb = timed([TOP / "build/replay/memsnap-replay", pickle], pickle)
         viz_s, viz_kb = timed([PYTHON, "-m", "torch.cuda._memory_viz", "stats", pickle], pickle)
+        page, plot = pathlib.Path(folder, "page.html"), pathlib.Path(folder, "plot.html")
+        page_s, page_kb = timed([TOP / "build/replay/memsnap-replay", ring, "--html", page, "--force"], ring)
+        plot_s, plot_kb = timed([PYTHON, "-m", "torch.cuda._memory_viz", "trace_plot", pickle, "-o", plot], pickle)
+        page_mb, plot_mb = (file.stat().st_size / 2**20 for file in (page, plot))
     print(f"a job of {EVENTS} block events, its files out of the page cache (minimum of {ROUNDS} runs)")
     print(f"  memsnap-replay, verdict               {replay_s:8.3f} s  {replay_kb / 1024:8.0f} MB")
     print(f"  memsnap-replay, of torch's snapshot   {import_s:8.3f} s  {import_kb / 1024:8.0f} MB")
     print(f"  torch _dump_snapshot                  {dump_s:8.3f} s")
     print(f"  torch _memory_viz stats (no verdict)  {viz_s:8.3f} s  {viz_kb / 1024:8.0f} MB")
     print(f"  torch's way / memsnap                 {(dump_s + viz_s) / replay_s:8.0f} times the time")
+    print(f"  memsnap-replay, page                  {page_s:8.3f} s  {page_kb / 1024:8.0f} MB  a file of {page_mb:6.1f} MB")
+    print(f"  torch _memory_viz trace_plot          {plot_s:8.3f} s  {plot_kb / 1024:8.0f} MB  a file of {plot_mb:6.1f} MB")
+    print(f"  torch's plot / memsnap's page         {(dump_s + plot_s) / page_s:8.0f} times the time, {plot_mb / page_mb:.0f} times the bytes")
     print(f"  torch _memory_viz stats / memsnap, both of the snapshot {viz_s / import_s:8.1f} times the time")
 
 

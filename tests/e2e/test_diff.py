@@ -88,6 +88,16 @@ def test_the_json_is_the_same_every_time_and_carries_the_digests_of_both_receipt
         assert written[side]["digest"] == {"evidence": digest["evidence"], "receipt": digest["receipt"]}
 
 
+def test_the_digests_are_those_of_receipts_that_know_the_words_of_phases(bench):
+    bench.run("phased.py", MEMSNAP_OUT="ring.bin", PYTHONPATH=str(TOP / "python"))
+    receipt = json.loads(bench.replay("ring.bin", "--json", "-").stdout)
+    assert [phase["word"] for phase in receipt["dictionary"]["phases"]] != [None] * len(receipt["dictionary"]["phases"])
+
+    written = json.loads(bench.replay("diff", "ring.bin", "ring.bin", "--json", "-").stdout)
+
+    assert written["before"]["digest"] == {"evidence": receipt["digest"]["evidence"], "receipt": receipt["digest"]["receipt"]}
+
+
 def test_another_verdict_of_the_same_evidence_is_a_disagreement_and_both_are_printed(jobs):
     receipt = json.loads((jobs.folder / "before.json").read_text())
     receipt["verdict"]["qualifiers"] = ["fatal"]

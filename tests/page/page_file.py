@@ -107,7 +107,8 @@ class Table:
 
     def born(self, row: int, values: list):
         birth, tickets = self.raw["allocation"][row], self.raw["ticket"]
-        at = bisect.bisect_left(tickets, birth, 0, row) if birth is not None else row
+        last = float("inf")  # of a ticket that is too large for its column
+        at = bisect.bisect_left(tickets, birth, 0, row, key=lambda ticket: last if ticket is None else ticket) if birth is not None else row
         return values[at] if at < row and tickets[at] == birth else None
 
 

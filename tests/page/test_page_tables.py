@@ -125,3 +125,14 @@ def test_the_same_command_gives_the_same_bytes(case, name: str):
     made = case((FIXTURES / name / "events.txt").read_text())
     first = made.page().read_bytes()
     assert made.page().read_bytes() == first
+
+
+@pytest.mark.parametrize("start", [2**53 - 5, 2**53 - 1, 2**53 + 300, 2**62])
+def test_tickets_beyond_what_a_column_holds_are_told_as_exactly(case, start: int):
+    lines = ["memsnap-events 1", f"header start={start}", "segment s1 600MiB"]
+    lines += [f"alloc b{at} s1+{at * 20}MiB {1 + at}MiB site={1 + at}" for at in range(8)] + [f"free b{at}" for at in range(0, 8, 2)]
+    made = case("\n".join([*lines, "failing 700MiB total=1GiB free=300MiB", ""]))
+    page, rows = Page(made.page()), ledger(made, [])
+    assert page.events.rows == len(rows) and start in page.events["ticket"]
+    for row, expected in enumerate(rows):
+        assert {column: page.ledger_cell(column, row) for column in expected} == expected

@@ -70,7 +70,7 @@ TEST_CASE("a folder without a recording is a usage error") {
 
 TEST_CASE("an output file appears whole with the user's permissions, and nothing beside it") {
     const Folder folder;
-    REQUIRE(write_output(folder.file("out.json"), "text", false, ""));
+    REQUIRE(write_output(folder.file("out.json"), "text", false, {}));
     CHECK(content_of(folder.file("out.json")) == "text");
     struct stat status;
     REQUIRE(::stat(folder.file("out.json").c_str(), &status) == 0);
@@ -84,12 +84,12 @@ TEST_CASE("an output file appears whole with the user's permissions, and nothing
 TEST_CASE("an existing output file is replaced only on demand") {
     const Folder folder;
     std::ofstream(folder.file("out.json")) << "precious";
-    const auto refused = write_output(folder.file("out.json"), "text", false, "");
+    const auto refused = write_output(folder.file("out.json"), "text", false, {});
     REQUIRE(!refused);
     CHECK(refused.error().code == ErrorCode::io);
     CHECK_THAT(refused.error().way_out, ContainsSubstring("--force"));
     CHECK(content_of(folder.file("out.json")) == "precious");
-    CHECK(write_output(folder.file("out.json"), "text", true, ""));
+    CHECK(write_output(folder.file("out.json"), "text", true, {}));
     CHECK(content_of(folder.file("out.json")) == "text");
 }
 
@@ -99,8 +99,10 @@ TEST_CASE("neither the recording, nor its names, nor a device is ever replaced b
     REQUIRE(::link(folder.file("ring.bin").c_str(), folder.file("other.bin").c_str()) == 0);
     std::ofstream(folder.file("ring.bin.names")) << "names";
     REQUIRE(::mkfifo(folder.file("fifo").c_str(), 0600) == 0);
-    for (const char* name : {"ring.bin", "other.bin", "ring.bin.names", "fifo"}) {
-        const auto refused = write_output(folder.file(name), "text", true, folder.file("ring.bin"));
+    std::ofstream(folder.file("second.bin.names")) << "names";
+    for (const char* name : {"ring.bin", "other.bin", "ring.bin.names", "second.bin.names", "fifo"}) {
+        const auto refused = write_output(folder.file(name), "text", true,
+                                          {folder.file("ring.bin"), folder.file("second.bin")});
         REQUIRE(!refused);
         CHECK(refused.error().code == ErrorCode::io);
     }
@@ -116,7 +118,7 @@ TEST_CASE("control characters of a file name do not reach the terminal") {
 
 TEST_CASE("an output file in a folder that is not there is an output error") {
     const Folder folder;
-    const auto refused = write_output(folder.file("missing/out.json"), "text", false, "");
+    const auto refused = write_output(folder.file("missing/out.json"), "text", false, {});
     REQUIRE(!refused);
     CHECK(refused.error().code == ErrorCode::io);
     CHECK(refused.error().file == folder.file("missing/out.json"));

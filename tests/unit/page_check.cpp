@@ -4,9 +4,10 @@
 // hold.
 #include "page_check.h"
 
-#include "catch.h"
+#include "named_recording.h"
 
 using namespace memsnap;
+using namespace memsnap::test;
 
 namespace {
 
@@ -29,13 +30,23 @@ std::string with_text(const std::string& text) {
 }
 
 // As tests/unit/receipt_leaks.cpp plants them.
-constexpr std::string_view kLeaks[] = {"/home/alice/train.py",  "train.py",
-                                       "C:\\\\run\\\\x",        "gpu-node-17.example.com",
-                                       "alice@example.com",     "req-550e8400-e29b-41d4-a716-446655440000",
-                                       "0x7f3a5c000000",        "7f3a5c000000",
-                                       "model.layers.0.weight", "my_function",
-                                       "train.py:12",           "a\\nb",
-                                       "site-0123456789ABCDEF", "user-0123456789abcdef"};
+constexpr std::string_view kLeaks[] = {"/home/alice/train.py",
+                                       "train.py",
+                                       "C:\\\\run\\\\x",
+                                       "gpu-node-17.example.com",
+                                       "alice@example.com",
+                                       "req-550e8400-e29b-41d4-a716-446655440000",
+                                       "0x7f3a5c000000",
+                                       "7f3a5c000000",
+                                       "model.layers.0.weight",
+                                       "my_function",
+                                       "train.py:12",
+                                       "a\\nb",
+                                       "site-0123456789ABCDEF",
+                                       "user-0123456789abcdef",
+                                       "QWEN2_7B",
+                                       "训练模型",
+                                       "проект"};
 
 }  // namespace
 
@@ -57,10 +68,68 @@ TEST_CASE("sentences of closed words, numbers and tokens may be in a page withou
          {"in step 39: PyTorch asked for 64.00 MiB",
           "fragmentation: 0.66 GiB were free, the largest usable hole was 46.00 MiB",
           "cudaMalloc on cuda:0, 12,053 events", "site-0123456789abcdef, in phase-0123456789abcdef", "0.1.0",
-          "--device", ""}) {
+          "--device", "margin −0.10 GiB ≥ τ", ""}) {
         INFO(text);
         CHECK(is_page_text(text));
     }
+}
+
+TEST_CASE("among the names of a page without names is no text but tokens and words of closed lists") {
+    const auto problem = [](const std::string& names) {
+        Made page;
+        page.add("names", names);
+        CHECK(page.problem(true).empty());
+        return page.problem();
+    };
+    CHECK(
+        problem("{\"sites\":[{\"site\":1,\"token\":\"site-0123456789abcdef\",\"frames\":[0]},"
+                "{\"site\":2,\"size_bytes\":\"9007199254740993\"}],"
+                "\"frames\":[{\"token\":\"frame-0123456789abcdef\"}],"
+                "\"phases\":[{\"phase\":1,\"token\":\"phase-0123456789abcdef\",\"word\":\"forward\"},"
+                "{\"phase\":2,\"token\":\"phase-0123456789abcdee\",\"word\":null}],"
+                "\"libraries\":[{\"library\":1,\"token\":\"library-0123456789abcdef\",\"role\":\"torch\"}]}")
+            .empty());
+    for (const std::string entry :
+         {"\"name\":\"alice\"", "\"label\":\"secret forward\"", "\"function\":\"Net\"", "\"file\":\"model\"",
+          "\"line\":12", "\"native\":false", "\"word\":\"alice\"", "\"role\":\"Net\"", "\"token\":\"Net\"",
+          "\"token\":\"forward\"", "\"token\":139637976727552", "\"frames\":[\"Net\"]", "\"site\":\"Net\""}) {
+        INFO(entry);
+        CHECK(problem("{\"sites\":[{" + entry + "}]}").contains(" may be a name"));
+    }
+    CHECK_FALSE(problem("{\"sites\":\"Net\"}").empty());
+    CHECK_FALSE(problem("{\"sites\":[\"Net\"]}").empty());
+    CHECK_FALSE(problem("\"Net\"").empty());
+}
+
+TEST_CASE("sentences are in two members of the outline alone") {
+    for (const std::string name : {"headline", "notes"}) {
+        Made page;
+        page.add("outline", "{\"" + name + "\":[\"of the device\"]}");
+        CHECK(page.problem().empty());
+    }
+    Made page;
+    page.add("outline", "{\"file\":\"secret\"}");
+    CHECK(page.problem().find("outline: a text that may be a name") == 0);
+}
+
+TEST_CASE("a receipt of any page holds no names and is one that an export would be") {
+    NamedRecording named(retaining(), two_functions);
+    for (const bool with_names : {false, true}) {
+        Made page;
+        page.add("receipt", named.receipt({}, with_names));
+        CHECK(page.problem().empty() == !with_names);
+        CHECK(page.problem(true).empty() == !with_names);
+    }
+    Made other;
+    other.add("receipt", "{\"schema\":\"alice\"}");
+    CHECK_FALSE(other.problem().empty());
+}
+
+TEST_CASE("a part of the other side is found") {
+    Made page;
+    page.add("outline", "{}");
+    page.meant[0].side = PageSide::after;
+    CHECK(page.problem() == "the part outline is missing");
 }
 
 TEST_CASE("a part that is missing, doubled, changed or cut is found") {
@@ -99,12 +168,17 @@ TEST_CASE("numbers that differ from what was put into a table are found") {
         return table;
     };
     PageTable table = made(2), other = made(3);
+    const PageColumn renamed[] = {{"y", Coding::delta}};
     Made page;
     page.add("events", table.finish());
     page.meant[0].text.clear();
     page.meant[0].row_count = 2;
+    page.meant[0].columns = table.columns();
     page.meant[0].sums = table.sums();
     CHECK(page.problem().empty());
+    page.meant[0].columns = PageTable(renamed, {}).columns();
+    CHECK(page.problem() == "events: other columns");
+    page.meant[0].columns = table.columns();
     other.finish();
     page.meant[0].sums = other.sums();
     CHECK(page.problem() == "events: column 1 holds other numbers");

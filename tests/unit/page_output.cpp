@@ -31,7 +31,7 @@ struct PageFile {
                                     PageSide::only);
         if (!added) FAIL(added.error().detail);
         const std::string path = recording.folder.file("page.html");
-        const auto written = page.write(path, true, recording.path());
+        const auto written = page.write(path, true, {recording.path()});
         if (!written) FAIL(written.error().detail);
         std::ifstream file(path, std::ios::binary);
         text.assign(std::istreambuf_iterator<char>(file), {});

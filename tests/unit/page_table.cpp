@@ -85,6 +85,9 @@ TEST_CASE("what a coding cannot hold stands beside the column in full") {
     ColumnCoder later({"x", Coding::back});
     later.take(0, {.ticket = 7}, 8);
     CHECK(later.large() == "[0,\"8\"]");
+    ColumnCoder of_no_ticket({"x", Coding::back});
+    of_no_ticket.take(0, {.ticket = uint64_t{1} << 53}, 8);
+    CHECK(of_no_ticket.large() == "[0,\"8\"]");
 }
 
 TEST_CASE("every coding gives back what was put in, from end to end of what it holds") {

@@ -140,6 +140,40 @@ TEST_CASE("peak and failure are marked at their columns") {
     CHECK(late.size() == 36 + 58);
 }
 
+TEST_CASE("marks of any tickets at any column are told in full and keep to the screen") {
+    for (const std::string start : {"0", "1234567890", "123456789012", "4611686018427387904"}) {
+        for (const std::string peak :
+             {"alloc p s1+0 512MiB\nfree p\nalloc q s1+0 500MiB", "alloc p s1+0 512MiB"}) {
+            for (int later = 10; later <= 910; later += 20) {
+                const std::vector<std::string> all = screen(
+                    "header start=" + start + " ring_records=1024\nsegment s1 600MiB\n" + peak +
+                    "\nfailing 700MiB total=1GiB free=300MiB\nmark later count=" + std::to_string(later) +
+                    "\n");
+                std::string text;
+                for (const std::string& line : all) {
+                    INFO(line);
+                    CHECK(columns_of(line) <= kReportColumns);
+                    text += line + "\n";
+                }
+                INFO(text);
+                CHECK(text.contains('^'));
+                CHECK(text.contains("failure at " + start.substr(0, start.size() / 2)));
+                CHECK(text.contains("peak "));
+            }
+        }
+    }
+}
+
+TEST_CASE("words of marks that have no room beside their signs stand below them") {
+    const std::vector<std::string> all = screen(
+        "header start=4611686018427387904 ring_records=1024\nsegment s1 600MiB\nalloc p s1+0 512MiB\nfree p\n"
+        "failing 700MiB total=1GiB free=300MiB\nmark later count=910\n");
+    const auto signs = std::ranges::find_if(all, [](const std::string& line) { return line.contains('^'); });
+    REQUIRE(signs != all.end());
+    CHECK(signs->find_first_not_of(" ^") == std::string::npos);
+    CHECK((signs + 1)->contains("peak at 4611686018427387906, failure at 46116860184273879"));
+}
+
 TEST_CASE("a peak of the failing instant is one mark, without a failure there is no other") {
     CHECK(marks(screen("segment s1 900MiB\nmem_info total=1GiB free=100MiB\nalloc a s1+0 895MiB\n")) ==
           std::string(36 + 3, ' ') + "^ peak at 3");
