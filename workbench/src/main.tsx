@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Starts the page.
+// Starts the page. The rule: the static line, which says what is wrong when nothing starts, goes when the page stands.
 import { render } from "preact";
 import { openDocument } from "./views/opening";
 import { begun } from "./session";
@@ -12,4 +12,5 @@ import "./style.css";
 followTheme();
 followPrinting();
 render(<Page />, document.getElementById("page")!);
+document.getElementById("unread")!.remove();
 void openDocument().finally(() => { begun.value = true; });

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What is open and what is looked at. The rule: views read and write these signals and nothing else, so that a click in one moves all.
-import { signal } from "@preact/signals";
+import { signal, type Signal } from "@preact/signals";
 import type { Comparison } from "./data/comparison";
 import type { Incident } from "./data/incident";
 import type { History } from "./history/history";
@@ -33,3 +33,18 @@ export const drawnIn = signal<"light" | "dark">("light"); // what the theme come
 export const printing = signal(false); // the page is laid out for paper
 export const playing = signal(false); // the instant walks on by itself
 export const helping = signal(false); // the list of keys is shown
+
+const firstValues: (() => void)[] = [];
+
+// A signal of a view that is about the incident that is open: with another one it has its first value again.
+export function ofIncident<Value>(first: Value): Signal<Value> {
+  const made = signal(first);
+  firstValues.push(() => {
+    made.value = first;
+  });
+  return made;
+}
+
+export function forgetIncident(): void {
+  for (const toFirst of firstValues) toFirst();
+}

@@ -34,7 +34,8 @@ export async function besideChecks(subject: Subject, failing: Failing | null): P
   for (const [index, told] of receipt.evidence.holders.entries()) {
     const inPage = Number(told.ticket) >= outline.window.exact_first_ticket && (receipt.evidence.failure === null || failing !== null);
     const isFailing = failing !== null && String(failing.ticket) === String(told.ticket);
-    const row = isFailing ? failing.row : told.instant === "peak" ? history.peakRow(told.device) : history.rowOf(Number(told.ticket));
+    const peak = told.instant === "peak" ? history.peakRow(told.device) : null;
+    const row = isFailing ? failing.row : (peak ?? history.rowOf(Number(told.ticket)));
     checks.push({
       id: `balance.beside.${told.device}.${told.instant}`,
       group: "balance",

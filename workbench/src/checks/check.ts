@@ -18,7 +18,7 @@ export type Result =
   | { kind: "differs"; difference: Difference }
   | { kind: "not_recomputed"; why: string };
 
-export type Group = "rules" | "ledger" | "failure" | "numbers" | "growth" | "balance" | "sites" | "verdict" | "digests";
+export type Group = "outline" | "rules" | "ledger" | "failure" | "numbers" | "growth" | "balance" | "sites" | "verdict" | "digests";
 
 export interface Check {
   id: string;

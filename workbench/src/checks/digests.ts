@@ -6,7 +6,7 @@ import { faultOfDescription } from "../data/receipt_check";
 import { canonicalText, receiptDigests } from "../data/receipt_digest";
 import { agrees, Comparison, differs, type Check, type Result, type Subject } from "./check";
 
-export async function digestChecks(subject: Subject): Promise<Check[]> {
+export async function digestChecks(subject: Pick<Subject, "incident" | "pace">): Promise<Check[]> {
   const { receipt, receiptText } = subject.incident;
   const check = (id: string, title: string, from: string, result: Result): Check => ({ id: `digests.${id}`, group: "digests", title, from, result });
   const fault = faultOfDescription(receiptText);

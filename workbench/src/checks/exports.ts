@@ -3,25 +3,20 @@
 // What leaves the page: the receipt, the ledger, the table of sites and the checks. The rule: nothing with a name in it, whether the page holds
 // names or not; each text is read again before it is handed out, and files are called by the receipt's digest.
 import type { Incident } from "../data/incident";
-import { holdsEveryEvent, ledgerColumns, ledgerCommand, ledgerPieces } from "../data/ledger_csv";
+import { holdsEveryEvent, ledgerColumns, ledgerPieces } from "../data/ledger_csv";
 import { canonicalText } from "../data/receipt_digest";
 import { faultOfReceipt } from "../data/receipt_check";
 import type { Check, Pace } from "./check";
-import { faultOfCsv, kDigest } from "./redaction";
+import { ledgerCommand } from "./commands";
+import { exportName, receiptName } from "./file_names";
+import { faultOfCsv } from "./redaction";
 
 export type Export =
   { kind: "file"; name: string; type: "application/json" | "text/csv"; pieces: string[] } | { kind: "refused"; why: string; command: string | null };
 
-const kDigestDigits_count = 12;
 const kWithoutNames = new Set(["names"]);
 
 const refused = (why: string, command: string | null = null): Export => ({ kind: "refused", why, command });
-
-// Of an incident whose digest is none, as of an edited page, the name says nothing.
-function nameOf(incident: Incident, what: string): string {
-  const digest = String(incident.receipt.digest?.receipt ?? "");
-  return `memsnap-${kDigest.test(digest) ? digest.slice(0, kDigestDigits_count) : "incident"}-${what}`;
-}
 
 export function receiptExport(incident: Incident): Export {
   // Names are outside both digests: without them it is the same receipt.
@@ -29,7 +24,7 @@ export function receiptExport(incident: Incident): Export {
   const text = named ? canonicalText(incident.receipt, kWithoutNames) : incident.receiptText;
   const fault = faultOfReceipt(text);
   if (fault !== null) return refused(`the receipt in this page is none: ${fault}`);
-  return { kind: "file", name: nameOf(incident, "receipt.json"), type: "application/json", pieces: [text] };
+  return { kind: "file", name: receiptName(incident), type: "application/json", pieces: [text] };
 }
 
 export async function ledgerExport(incident: Incident, pace: Pace): Promise<Export> {
@@ -45,14 +40,14 @@ export async function ledgerExport(incident: Incident, pace: Pace): Promise<Expo
     pieces.push(piece);
   }
   if (rows !== incident.events.rows) return refused(`${rows} lines were written for ${incident.events.rows} events`);
-  return { kind: "file", name: nameOf(incident, "ledger.csv"), type: "text/csv", pieces };
+  return { kind: "file", name: exportName(incident, "ledger.csv"), type: "text/csv", pieces };
 }
 
 function csv(incident: Incident, what: string, columns: readonly string[], rows: readonly (readonly unknown[])[]): Export {
   const body = rows.map((row) => `${row.map((cell) => (cell === null || cell === undefined ? "" : String(cell))).join(",")}\n`).join("");
   const fault = body === "" ? null : faultOfCsv(body, columns);
   if (fault !== null) return refused(`the table cannot leave the page: ${fault}`);
-  return { kind: "file", name: nameOf(incident, what), type: "text/csv", pieces: [`${columns.join(",")}\n`, body] };
+  return { kind: "file", name: exportName(incident, what), type: "text/csv", pieces: [`${columns.join(",")}\n`, body] };
 }
 
 const kSiteColumns = ["site", "token", "bytes", "block_count", "retained_bytes", "first_step", "last_step", "phase", "category"];
@@ -79,5 +74,5 @@ export function checksExport(incident: Incident, checks: readonly Check[]): Expo
     const { ticket, page, told } = result.difference;
     return `${named},differs,,${integer(ticket ?? "")},${integer(page)},${integer(told)}\n`;
   });
-  return { kind: "file", name: nameOf(incident, "checks.csv"), type: "text/csv", pieces: [kCheckHeader, ...lines] };
+  return { kind: "file", name: exportName(incident, "checks.csv"), type: "text/csv", pieces: [kCheckHeader, ...lines] };
 }

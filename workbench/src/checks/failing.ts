@@ -8,6 +8,7 @@ import type { Subject } from "./check";
 import { operationOf, type Operation } from "./operation";
 import { reachOf, kCapturing, type Reach, type Rows } from "./rows";
 import { extentsOf, sumsOf, type ExtentSums, type PlacedExtent } from "./scene_extents";
+import { kTapReach_tickets } from "./thresholds";
 
 export interface Failing {
   row: number;
@@ -43,6 +44,11 @@ export function failingOf(subject: Subject): Failing | { why: string } {
   if (device === null || request === null) return { why: "the failure's own event tells no device or no size that a number can hold" };
   const operation = operationOf(rows, row);
   const tap = operation.tapOom;
+  const reach = reachOf(incident);
+  const scene = history.scene(device, row);
+  const near = rows.of("ticket", row)! - incident.outline.window.exact_first_ticket <= kTapReach_tickets;
+  if (tap === null && operation.victim === "pytorch" && scene.tapSeen && near && !reach.wholeWindow)
+    return { why: "whether the allocator's trace told of the failure is not in the page" };
   const pool = tap !== null && incident.events.has("pool") ? incident.events.column("pool").at(tap) : null;
   const asked: Asked = {
     size_bytes: request,
@@ -50,7 +56,6 @@ export function failingOf(subject: Subject): Failing | { why: string } {
     pool: pool === kUnknownPool ? null : pool,
     privatePools: operation.victim === "pytorch" && !rows.has(row, kCapturing),
   };
-  const scene = history.scene(device, row);
   const extents = extentsOf(history, scene, asked);
   const sums = sumsOf(extents, request);
   const direct = scene.directBytes + (operation.victim === "pytorch_uncached" ? scene.candidateBytes : 0);
@@ -70,7 +75,7 @@ export function failingOf(subject: Subject): Failing | { why: string } {
     device,
     ticket: rows.of("ticket", row)!,
     rows,
-    reach: reachOf(incident),
+    reach,
     operation,
     scene,
     asked,

@@ -205,7 +205,16 @@ function retainedResult(failing: Failing, subject: Subject, points: Point[], bas
   compared.same("evidence.growth.retained_bytes", retained, growth.retained_bytes);
   compared.same("evidence.growth.retained_is_bound", basis !== "marked" && basis !== "certified", growth.retained_is_bound);
   compared.same("evidence.growth.kept_since_failure_bytes", kept, growth.kept_since_failure_bytes);
-  compared.same("evidence.growth.request_repeated", requestRepeated(failing, subject, points), growth.request_repeated);
+  return compared.result();
+}
+
+function repeatedResult(failing: Failing, subject: Subject, points: Point[]): Result {
+  const repeated = requestRepeated(failing, subject, points);
+  const from = points[points.length - 1 - kComparedPairs]?.ticket ?? -1;
+  const { exact_first_ticket } = subject.incident.outline.window;
+  if (!repeated && !failing.reach.wholeWindow && from < exact_first_ticket) return notRecomputed(failing.reach.why);
+  const compared = new Comparison();
+  compared.same("evidence.growth.request_repeated", repeated, subject.incident.receipt.evidence.growth!.request_repeated);
   return compared.result();
 }
 
@@ -216,6 +225,8 @@ export async function growthChecks(failing: Failing, subject: Subject): Promise<
   const told = toldPoints(growth);
   const boundaries = boundariesOf(failing.rows, failing.device, failing.row);
   const since = gotOver(failing, boundaries);
+  const repeated = (points: Point[]) =>
+    check("repeated", "whether earlier steps asked for as much, and got it", "events", repeatedResult(failing, subject, points));
   if (why === null) {
     const own = await pointsOf(failing, subject.history, subject.pace);
     return [
@@ -226,9 +237,10 @@ export async function growthChecks(failing: Failing, subject: Subject): Promise<
         "the page's history and its own points",
         retainedResult(failing, subject, own.list, own.basis, since),
       ),
+      repeated(own.list),
     ];
   }
-  const older = growth.basis === "marked" && !failing.reach.wholeWindow;
+  const older = !failing.reach.wholeWindow;
   return [
     check("points", "which points of comparable steps there are", "the ends of steps and ranges in events", notRecomputed(why)),
     check("told_points", "the points that the receipt tells, where their events are in the page", "events", compareTold(failing, growth, subject)),
@@ -240,5 +252,6 @@ export async function growthChecks(failing: Failing, subject: Subject): Promise<
         ? notRecomputed("an earlier failure is not in the page")
         : retainedResult(failing, subject, told, growth.basis, since),
     ),
+    repeated(told),
   ];
 }

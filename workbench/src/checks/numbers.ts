@@ -55,6 +55,7 @@ function segmentRequest(failing: Failing): Found {
   if (operation.victim !== "pytorch") return found(asked.size_bytes);
   const request = asked.size_bytes;
   const up = (value: number, unit: number) => (unit === 0 ? value : Math.ceil(value / unit) * unit);
+  if (operation.record === null && !failing.reach.wholeWindow) return { why: failing.reach.why };
   if (operation.refused !== null) {
     const asks = rows.of("size_bytes", operation.record!)!;
     if (rows.op(operation.record!) !== "cuMemCreate") return found(asks);
@@ -70,8 +71,9 @@ function segmentRequest(failing: Failing): Found {
   return found(request < Number(kLargeRequest_bytes) ? Number(kLargeSegment_bytes) : up(request, Number(kSmallSegment_bytes)));
 }
 
-function deviceCall({ operation, scene, unseen, device }: Failing, subject: Subject): Found {
+function deviceCall({ operation, scene, unseen, device, reach }: Failing, subject: Subject): Found {
   if (operation.refused !== null) return found("failed");
+  if (!reach.wholeWindow && (operation.record === null || scene.segments.length === 0)) return { why: reach.why };
   const fromRecorder = subject.incident.receipt.capture.origin === "recorder";
   if (operation.record === null || !fromRecorder) return found("unknown");
   if (scene.segments.length > 0) return found("none_made");
@@ -102,6 +104,7 @@ export function holeReleaseOf(failing: Failing, subject: Subject): HoleRelease |
   const holes = extents.filter((e) => e.state === "free" && e.compatibility === "compatible" && e.size >= asked.size_bytes);
   if (holes.length === 0) return null;
   const { exact_first_ticket } = subject.incident.outline.window;
+  const { wholeWindow } = failing.reach;
   let asking = operation.refused;
   if (subject.incident.receipt.capture.origin !== "recorder") {
     asking = exact_first_ticket;
@@ -111,6 +114,7 @@ export function holeReleaseOf(failing: Failing, subject: Subject): HoleRelease |
       break;
     }
   }
+  if (!wholeWindow && (asking === null || asking <= exact_first_ticket)) return null; // it may be before the page
   if (asking === null) return "unknown";
   for (let row = f - 1; row >= 0 && rows.of("ticket", row)! >= asking; --row) {
     if (rows.of("device", row) !== device || rows.kind(row) !== "tap_free_completed") continue;
@@ -127,6 +131,11 @@ function observed(value: number | null, failing: Failing): Found {
   return value === null && !failing.reach.fromBirth ? { why: failing.reach.why } : found(value);
 }
 
+// That something was not seen is no finding either where it may be before or behind the page.
+function seen<T>(value: T | null, isKnown: boolean, { reach }: Failing): Found {
+  return value === null || (!isKnown && !reach.wholeWindow) ? { why: reach.why } : found(value);
+}
+
 type Entry = readonly [member: string, title: string, told: unknown, found: Found];
 
 function entriesOf(failing: Failing, outside: Outside, subject: Subject, receipt: Receipt): Entry[] {
@@ -138,8 +147,13 @@ function entriesOf(failing: Failing, outside: Outside, subject: Subject, receipt
   const chosen: Found = { why: "the recording is an import, whose baseline was chosen when it was made" };
   const baseline = (value: unknown): Found => (outside.imported ? chosen : pinned(value));
   const failedSamples = String(receipt.capture.samples_failed_count) !== "0";
-  const sharesJob = failedSamples ? { why: "samples failed, and which ones is not in the page" } : found(outside.sharesJob);
+  const sharesJob = failedSamples
+    ? { why: "samples failed, and which ones is not in the page" }
+    : seen(outside.sharesJob, outside.samplesBefore >= 2, failing);
   const foreign = operation.victim === "foreign";
+  // A sample stands for an answer of the operation only where there was none.
+  const answered = foreign || operation.observation !== null;
+  const freeBytes = answered || reach.wholeWindow ? observed(outside.free, failing) : { why: reach.why };
   return [
     ["failure.allocator", "whose allocation failed", failure!.allocator, found(operation.victim)],
     ["failure.device", "the failing device", failure!.device, found(failing.device)],
@@ -151,10 +165,10 @@ function entriesOf(failing: Failing, outside: Outside, subject: Subject, receipt
       "failure.free_observed_at_failure",
       "whether free bytes were observed at the failure",
       failure!.free_observed_at_failure,
-      found(outside.freeObserved),
+      seen(outside.freeObserved, outside.freeObserved, failing),
     ],
     ["ledgers.total_bytes", "the card's size T", l.total_bytes, operation.observation === null ? pinned(outside.total) : found(outside.total)],
-    ["ledgers.device_free_bytes", "device-free F", l.device_free_bytes, observed(outside.free, failing)],
+    ["ledgers.device_free_bytes", "device-free F", l.device_free_bytes, freeBytes],
     ["ledgers.reserved_bytes", "reserved V", l.reserved_bytes, found(failing.reserved)],
     ["ledgers.allocated_bytes", "allocated A", l.allocated_bytes, found(failing.allocated)],
     ["ledgers.deferred_bytes", "deferred P", l.deferred_bytes, found(failing.deferred)],

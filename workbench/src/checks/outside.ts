@@ -15,6 +15,7 @@ export interface Outside {
   otherProcesses: number | null;
   cap: number | null;
   sharesJob: boolean;
+  samplesBefore: number; // of processes, before the failure, with a size; what lies between the last two is the last one's
   named: number;
   imported: boolean; // whoever made the recording chose the baseline
   baselineTicket: number | null;
@@ -94,6 +95,7 @@ export function outsideAt(history: History, failing: Failing): Outside {
     otherProcesses: null,
     cap: null,
     sharesJob: sharesJob(rows, device, seen, f),
+    samplesBefore: seen.samples.filter((row) => row < f).length,
     named: 0,
     imported: seen.imported,
     baselineTicket: null,

@@ -3,6 +3,7 @@
 // All checks of an incident, one group after the other. The rule: no slice of work is so long that the page stops answering; an unexpected fault
 // of a check makes that group "not recomputed", never a page that shows nothing.
 import type { Incident } from "../data/incident";
+import { isReceiptAlone } from "../data/receipt_incident";
 import { Slices } from "../data/slices";
 import type { History } from "../history/history";
 import { balanceChecks } from "./balance";
@@ -13,6 +14,7 @@ import type { Failing } from "./failing";
 import { growthChecks } from "./growth";
 import { ledgerChecks } from "./ledger";
 import { holeReleaseOf, numberChecks } from "./numbers";
+import { outlineChecks } from "./outline";
 import { Rows } from "./rows";
 import { ruleChecks } from "./rules";
 import { siteChecks } from "./sites";
@@ -38,8 +40,9 @@ export async function runChecks(incident: Incident, history: History, onProgress
   const pace = paced();
   const subject: Subject = { incident, history, pace, rows: await Rows.of(incident.events, pace) };
   let failing: Failing | null = null;
-  const groups: readonly (readonly [Group, () => Check[] | Promise<Check[]>])[] = [
+  const groups: Groups = [
     ["digests", () => digestChecks(subject)],
+    ["outline", () => outlineChecks(incident, true)],
     [
       "numbers",
       () => {
@@ -55,12 +58,29 @@ export async function runChecks(incident: Incident, history: History, onProgress
     ["rules", () => ruleChecks(subject)],
     ["ledger", () => ledgerChecks(subject)],
   ];
+  return run(groups, pace, onProgress);
+}
+
+// What needs no events: digests, verdict and, of a page, what it says of itself.
+export async function runChecksOfReceipt(incident: Incident): Promise<Check[]> {
+  const pace = paced();
+  const groups: Groups = [
+    ["digests", () => digestChecks({ incident, pace })],
+    ["verdict", () => verdictChecks(incident.receipt, null)],
+  ];
+  const outline: Groups = [["outline", () => outlineChecks(incident, false)]];
+  return run(isReceiptAlone(incident) ? groups : [...groups, ...outline], pace);
+}
+
+type Groups = readonly (readonly [Group, () => Check[] | Promise<Check[]>])[];
+
+async function run(groups: Groups, pace: Pace, onProgress?: (progress: Progress) => void): Promise<Check[]> {
   const checks: Check[] = [];
-  for (const [done, [group, run]] of groups.entries()) {
+  for (const [done, [group, look]] of groups.entries()) {
     onProgress?.({ done, of: groups.length, checks });
-    await subject.pace.breathe();
+    await pace.breathe();
     try {
-      checks.push(...(await run()));
+      checks.push(...(await look()));
     } catch (fault) {
       const why = `the page could not follow: ${fault instanceof Error ? fault.message : String(fault)}`;
       checks.push({ id: group, group, title: group, from: "", result: notRecomputed(why) });

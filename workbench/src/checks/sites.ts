@@ -76,7 +76,7 @@ async function peakResult(failing: Failing, subject: Subject): Promise<Result> {
   const { window } = incident.outline;
   if (!failing.reach.wholeWindow) return notRecomputed(failing.reach.why);
   const compared = new Comparison();
-  const row = history.peakRow(failing.device);
+  const row = history.peakRow(failing.device) ?? -1; // of a whole window it is known
   compared.same("evidence.peak.active_ticket", row < 0 ? window.first_ticket : failing.rows.of("ticket", row), told.active_ticket);
   compared.same("evidence.peak.active_bytes", history.laneAt(failing.device, "allocated", row), told.active_bytes);
   let most: { bytes: number; ticket: number } | null = null;
@@ -147,7 +147,8 @@ function peakSitesResult(subject: Subject, told: Row, failing: Failing | null): 
   const device = Number(told.device);
   const { window } = incident.outline;
   if (window.exact_event_count !== window.event_count) return notRecomputed("the page holds a part of the window one by one");
-  const row = failing !== null && String(failing.ticket) === String(told.ticket) ? failing.row : history.peakRow(device);
+  const isFailing = failing !== null && String(failing.ticket) === String(told.ticket);
+  const row = isFailing ? failing.row : (history.peakRow(device) ?? -1);
   const sums = sumSites(history, history.scene(device, row));
   const rows = told.rows as Row[];
   const compared = new Comparison();
@@ -198,9 +199,10 @@ function failuresResult(subject: Subject): Result {
   const own = subject.rows
     .ofKinds("block_oom")
     .map((row) => `ticket ${ticket.text(row)}, device ${device.text(row) || "-1"}, ${size.text(row)} bytes`);
-  const end = outline.window.exact_first_ticket;
+  const { exact_first_ticket, exact_event_count, event_count } = outline.window;
+  const last = exact_event_count < event_count && events.rows > 0 ? ticket.number(events.rows - 1) : Infinity;
   const told = (receipt.evidence.failures as Row[])
-    .filter((one) => one.allocator === "pytorch" && Number(one.ticket) >= end)
+    .filter((one) => one.allocator === "pytorch" && Number(one.ticket) >= exact_first_ticket && Number(one.ticket) <= last)
     .map((one) => `ticket ${String(one.ticket)}, device ${String(one.device)}, ${String(one.request_bytes)} bytes`);
   const compared = new Comparison();
   for (let index = 0; index < Math.max(own.length, told.length); ++index)

@@ -5,6 +5,7 @@
 import { PageError } from "./error";
 import type { Names, Outline } from "./incident";
 import type { Receipt } from "./receipt";
+import { faultOfVerdict } from "./receipt_check";
 
 type Json = Record<string, unknown>;
 type Test = (value: unknown) => boolean;
@@ -78,7 +79,8 @@ export function readNames(json: unknown): Names {
   return json as Names;
 }
 
-// What every view leans on; the checks view holds the receipt against its whole schema.
+// What every view leans on; the checks hold the receipt against its whole schema. Of the verdict it is demanded at once: no page tells anybody
+// what to do in words that no receipt has.
 export function readReceipt(json: unknown): Receipt {
   const count: Test = (value) => Number.isSafeInteger(value) || (typeof value === "string" && /^-?[0-9]{1,39}$/.test(value));
   const failure = members({ device: isCount, ticket: count, segment_request_bytes: count });
@@ -92,5 +94,7 @@ export function readReceipt(json: unknown): Receipt {
     times: isObject,
     digest: members({ algorithm: isString, evidence: isString, receipt: isString }),
   });
+  const fault = faultOfVerdict((json as Json).verdict);
+  if (fault !== null) throw new PageError("receipt", `is not as described: ${fault}`);
   return json as Receipt;
 }

@@ -3,7 +3,6 @@
 // The ledger as `memsnap-replay --csv` writes it (docs/ledger.md), from the tables of the page. The rule: the same bytes, or none: a page that
 // holds a part of the events gives the command instead.
 import type { Incident } from "./incident";
-import { quoted } from "./shell";
 import type { Table } from "./table";
 
 export const ledgerColumns: readonly string[] = (
@@ -20,15 +19,6 @@ const kRowsInAPiece_count = 8192;
 export function holdsEveryEvent(incident: Incident): boolean {
   const { window } = incident.outline;
   return !window.keyframe && window.exact_event_count === window.event_count && incident.events.rows === window.event_count;
-}
-
-// The words that chose the incident, for a command line; options are words of memsnap's own.
-export function chosenBy(incident: Incident): string[] {
-  return incident.outline.command.map((word) => (/^--[a-z-]+$/.test(word) ? word : quoted(word)));
-}
-
-export function ledgerCommand(incident: Incident): string {
-  return ["memsnap-replay", quoted(incident.outline.file ?? "RING"), ...chosenBy(incident), "--csv", "ledger.csv"].join(" ");
 }
 
 function cellOf(name: string, events: Table, derived: Table): (row: number) => string {

@@ -5,6 +5,13 @@
 import { sizeText } from "../parts/units";
 import type { Frame, Names, SiteName } from "./incident";
 
+// A page may be allowed to hold names and have none, when there was no sidecar, and one that says it has none is not believed.
+export function holdsNames(names: Names): boolean {
+  const told = [names.phases, names.libraries, names.dimensions].some((list) => list.some((one) => one.name !== undefined));
+  const framed = names.frames.some((frame) => frame.function !== undefined || frame.file !== undefined);
+  return told || framed || names.sites.some((one) => one.label !== undefined);
+}
+
 export type Code = "own" | "torch" | "library" | "native" | "unknown"; // whose a frame is
 
 const kLibraryFolders = ["/site-packages/", "/dist-packages/", "/lib/python3.", "/python/memsnap/"];

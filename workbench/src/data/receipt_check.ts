@@ -110,6 +110,11 @@ function faultOf(value: unknown, rule: Rule, path: string): string | null {
   return null;
 }
 
+// What is wrong with a receipt's verdict, or null: its words and the texts of its advice are of closed lists.
+export function faultOfVerdict(verdict: unknown): string | null {
+  return faultOf(verdict, root.properties!.verdict as Rule, "verdict");
+}
+
 // What is wrong with the text as a description and as canonical JSON, or null; its digests are not looked at.
 export function faultOfDescription(text: string): string | null {
   let receipt: unknown;

@@ -21,6 +21,11 @@ export const kNoEvents: Table = {
   },
 };
 
+// Of a receipt alone nothing was told beside the receipt.
+export function isReceiptAlone(incident: Incident): boolean {
+  return incident.levels === kNoEvents;
+}
+
 type Entry = Record<string, unknown>;
 
 function namesOf(receipt: Receipt): Names {
@@ -86,8 +91,9 @@ export function receiptIncident(text: string): ReadReceipt {
   if (fault !== null && !fault.startsWith("digest.")) refuse(fault);
   if (fault !== null) faults.push(`${fault}: it was changed after it was written.`);
   const receipt = JSON.parse(text) as Receipt;
-  const [first, end, missing] = ["first_ticket", "end_ticket", "missing_count"].map((name) => Number(receipt.capture[name] as Count));
-  const count = end - first - missing;
+  const of = (name: string) => Number(receipt.capture[name] as Count);
+  const [first, end] = [of("first_ticket"), of("end_ticket")];
+  const count = end - first - of("missing_count") - of("unknown_kind_count");
   const incident: Incident = {
     outline: {
       format: 1,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The history of an incident. The rule: made in one pass, in slices; afterwards only asked.
+import { peakTicket } from "../data/card";
 import type { Incident } from "../data/incident";
 import { Slices } from "../data/slices";
 import type { Table } from "../data/table";
@@ -39,11 +40,11 @@ class MadeHistory implements History {
   private readonly devices: readonly (DeviceSums | null)[];
   private readonly tapRow: number;
   private readonly lanes = new Map<string, Float64Array>();
-  private readonly peaks = new Map<number, number>(); // by device
+  private readonly peaks = new Map<number, number | null>(); // by device
   private older: Map<number, number> | null = null; // lives of before the first row, by ticket
 
   constructor(
-    incident: Incident,
+    private readonly incident: Incident,
     state: FoldState,
     private readonly versions: readonly Version[],
     private readonly categories: Categories,
@@ -118,10 +119,18 @@ class MadeHistory implements History {
     return this.older.get(ticket) ?? -1;
   }
 
-  peakRow(device: number): number {
+  peakRow(device: number): number | null {
     let row = this.peaks.get(device);
-    if (row === undefined) this.peaks.set(device, (row = this.findPeak(device)));
+    if (row === undefined) this.peaks.set(device, (row = this.mayHoldPeak(device) ? this.findPeak(device) : null));
     return row;
+  }
+
+  // The greatest of a part of the window is the peak only where the receipt's lies in that part.
+  private mayHoldPeak(device: number): boolean {
+    const { window } = this.incident.outline;
+    if (window.exact_event_count === window.event_count) return true;
+    const ticket = peakTicket(this.incident.receipt.evidence, device);
+    return ticket !== null && Number(ticket) >= window.exact_first_ticket;
   }
 
   private findPeak(device: number): number {

@@ -18,10 +18,11 @@ export interface Asked {
   privatePools: boolean; // the failing operation has given back every other wholly free segment
 }
 
-// What the incident's request asks for, as it is known at an instant; null without an incident: then every free extent is reusable.
-export function askedAt(incident: Incident, history: History, instant: number): Asked | null {
+// What the incident's request asks of a device, as it is known at an instant. Null without an incident, and on a device that was asked for
+// nothing: there every free extent is reusable.
+export function askedAt(incident: Incident, history: History, device: number, instant: number): Asked | null {
   const { failure } = incident.receipt.evidence;
-  if (failure === null) return null;
+  if (failure === null || failure.device !== device) return null;
   const size_bytes = Number(failure.request_bytes ?? failure.segment_request_bytes);
   if (instant !== history.failureRow || history.failureRow === null) return { size_bytes, stream: null, pool: null, privatePools: false };
   return { size_bytes, ...toldByTap(incident, history.failureRow) };

@@ -109,6 +109,7 @@ export interface History {
   rowOf(ticket: number): number; // of the last row at or before a ticket; −1: before the first
   lifeOf(ticket: number): number; // the block or region that was born there; −1: none
   failureRow: number | null; // of the incident in evidence
-  // First row with the greatest sum of live blocks (up to the failure of the device, where there is one), as in the receipt; −1: before the first.
-  peakRow(device: number): number;
+  // First row with the greatest sum of live blocks (up to the failure of the device, where there is one), as in the receipt; −1: before the first
+  // of the window; null: it is among the events that a summarised page does not hold, or nothing tells that it is not.
+  peakRow(device: number): number | null;
 }

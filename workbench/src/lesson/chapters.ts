@@ -52,7 +52,7 @@ export const kChapters: Chapter[] = [
     ],
     look: "The two widest boxes of the forward pass are the two activations.",
     view: "flame",
-    row: (_incident, history) => history.peakRow(0),
+    row: (_incident, history) => history.peakRow(0)!,
   },
   {
     title: "Something is retained",

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Changed copies of what was read. The rule: nothing that was read is touched; a changed table looks its cells up in the one it was made of.
+import { causeOf } from "../checks/outline_sentences";
 import type { Column, Table } from "../data/table";
 import type { Incident } from "../data/incident";
 import type { Receipt } from "../data/receipt";
@@ -93,13 +94,12 @@ export function withCell(incident: Incident, column: string, row: number, value:
   return { ...incident, events: tableOf(incident.events, incident.events.rows, changed) };
 }
 
-// `stamped`: whoever changed it made the digests anew too. The sentence of a cause that it no longer states is gone.
+// `stamped`: whoever changed it made the digests anew too. The sentence of the cause says what it says now.
 export function withReceipt(incident: Incident, change: (receipt: Receipt) => void, stamped: boolean): Incident {
   const receipt = structuredClone(incident.receipt);
   change(receipt);
   if (stamped) receipt.digest = { ...receipt.digest, ...receiptDigests(receipt) };
   const { outline } = incident;
-  const same = receipt.verdict.primary === incident.receipt.verdict.primary;
-  const headline = same ? outline.headline : { ...outline.headline, cause: null };
+  const headline = { ...outline.headline, cause: causeOf(receipt) };
   return { ...incident, outline: { ...outline, headline }, receipt, receiptText: canonicalText(receipt) };
 }

@@ -19,10 +19,10 @@ const told = (value: bigint): number => Number(value);
 function writeLedgers(receipt: Receipt, incident: Incident, history: History): void {
   const { failure, ledgers, outside } = receipt.evidence as Receipt["evidence"] & { outside: Record<string, number | null> };
   const device = failure!.device;
-  const row = history.peakRow(device);
+  const row = history.peakRow(device)!; // a lesson is a whole window
   const at = (lane: Parameters<History["laneAt"]>[1]) => history.laneAt(device, lane, row);
   const request = Number(failure!.request_bytes);
-  const sums = sumsOf(extentsOf(history, history.scene(device, row), askedAt(incident, history, row)!), request);
+  const sums = sumsOf(extentsOf(history, history.scene(device, row), askedAt(incident, history, device, row)!), request);
   const [active, reserved, free, total] = [at("active"), at("reserved"), at("expected_free"), at("total")];
   Object.assign(ledgers!, {
     total_bytes: total,

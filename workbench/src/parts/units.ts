@@ -74,6 +74,15 @@ export function changeText(bytes: Amount): string {
   return bytes > 0 ? `+${amountText(bytes)}` : amountText(bytes);
 }
 
+// By what a number changed that is shown before and after with amountText: in hundredths of a GiB it is the change of what is shown; where that would
+// show next to nothing of it, the change itself.
+export function changeBetween(before_bytes: Count, after_bytes: Count): string {
+  const [before, after] = [big(before_bytes), big(after_bytes)];
+  if (before === after || isNextToNothing(after - before)) return changeText(after - before);
+  const change = hundredths(after) - hundredths(before);
+  return `${change > 0n ? "+" : ""}${hundredthsText(change)} GiB`;
+}
+
 // Hundredths of a unit that add up to the rounded sum: the first to the nearest, the others by largest remainder. Parts may be negative.
 export function hundredthsOfParts(parts_bytes: Amount[], unit_bytes: number = GiB_bytes): bigint[] {
   if (parts_bytes.length === 0) return [];

@@ -45,7 +45,7 @@ export const kQualifiers: Record<string, string> = {
 };
 
 export const kBases: Record<string, string> = {
-  marked: "steps were marked by the program",
+  marked: "the program marked them",
   certified: "steps were inferred: the events change threads once a step",
   uncertified: "steps could only be guessed from allocations",
   too_few: "fewer than six comparable steps ended",

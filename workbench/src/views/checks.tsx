@@ -3,20 +3,19 @@
 // What the page computed again, and what came of it. The rule: a difference is shown with both values and the way to its event; what was not
 // recomputed stands in the same table, with its reason; the page never says that it is right.
 import { useSignal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
 import type { Check, Group } from "../checks/check";
+import { oracleCommand } from "../checks/commands";
 import type { Incident } from "../data/incident";
-import { chosenBy } from "../data/ledger_csv";
-import { quoted } from "../data/shell";
 import { amountText, counted, grouped } from "../parts/units";
 import { session, view } from "../session";
-import { checksRun, startChecks } from "./checks_state";
+import { checksRun } from "./checks_state";
 import { Command } from "./common";
 import { Exports } from "./export";
 import { goTo } from "./instant";
 import "./checks.css";
 
 const kGroups: Record<Group, string> = {
+  outline: "What the page says of itself, from the receipt and the names",
   verdict: "The verdict, from the evidence beside it",
   numbers: "The numbers it was decided from, from the events",
   failure: "The state at the failure",
@@ -201,19 +200,16 @@ function Sum({ checks, finished, done, groups }: { checks: readonly Check[]; fin
 }
 
 export function CannotVouch({ incident }: { incident: Incident }) {
-  const ring = incident.outline.file ?? "RING";
   const { digest } = incident.receipt;
   return (
     <section class="card stack" aria-labelledby="vouch-title">
       <h2 id="vouch-title">This page cannot vouch for itself</h2>
       <p>
         It compares what its events say with what the same file says they came to. Whoever could change the one could change the other, or the page.
-        The program that shares no code with memsnap-replay settles it, from the recording itself:
+        The program that shares no code with memsnap-replay settles what the receipt says, from the recording itself; names of functions and files
+        it does not look at:
       </p>
-      <Command
-        label="oracle's command line"
-        text={["memsnap-oracle", ...chosenBy(incident), "--receipt", "receipt.json", quoted(ring)].join(" ")}
-      />
+      <Command label="oracle's command line" text={oracleCommand(incident)} />
       <p class="small">
         on the receipt that this page exports, whose digest is <span class="mono wrap">{digest.receipt}</span>, and that of its evidence{" "}
         <span class="mono wrap">{digest.evidence}</span>.
@@ -225,9 +221,8 @@ export function CannotVouch({ incident }: { incident: Incident }) {
 export function ChecksView() {
   const only = useSignal<Kind | null>(null);
   const now = session.value;
-  useEffect(startChecks, [now]);
   const run = checksRun.value;
-  if (now === null || run === null) return <p class="quiet">The checks begin when the events are read.</p>;
+  if (now === null || run === null || !run.events) return <p class="quiet">The checks begin when the events are read.</p>;
   const first = run.checks.find((check) => check.result.kind === "differs");
   const choices: [Kind | null, string][] = [
     [null, "all"],

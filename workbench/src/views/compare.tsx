@@ -2,10 +2,10 @@
 //
 // Two incidents side by side: what is open is BEFORE, what was opened beside it is AFTER. The rule: numbers stand in pairs with differences that
 // add up; only memsnap-replay judges whether a fix is proven.
+import { diffCommand } from "../checks/commands";
 import type { Incident } from "../data/incident";
 import type { HypothesisVerdict } from "../data/receipt";
-import { quoted } from "../data/shell";
-import { amountText, changeText, exactText, hundredthsText, knownText, minus } from "../parts/units";
+import { amountText, changeBetween, exactText, hundredthsText, knownText, minus } from "../parts/units";
 import { kHypotheses, kSources } from "../parts/words";
 import { comparison, opened, other } from "../session";
 import { Command, StatusMark, Swatch } from "./common";
@@ -20,6 +20,7 @@ import {
   siteComparison,
   splitPairs,
   sumOf,
+  sumOfDifferences,
   type Matched,
   type NumberRow,
   type SplitPair,
@@ -140,7 +141,7 @@ function Numbers({ before, after }: { before: Incident; after: Incident }) {
                   {cell(after, row.after)}
                 </td>
                 <td class="number" title={exactText(row.difference)}>
-                  {row.difference === null ? (both ? "not known" : "") : changeText(row.difference)}
+                  {row.difference === null ? (both ? "not known" : "") : changeBetween(row.before!, row.after!)}
                 </td>
               </tr>
             ))}
@@ -157,12 +158,12 @@ function SplitRows({ pairs }: { pairs: SplitPair[] }) {
     <tbody>
       {pairs.map((pair) => (
         <tr>
-          <th scope="row" class="wrap">
+          <th scope="row" class={pair.isWithin ? "wrap within" : "wrap"}>
             <Swatch name={pair.paint} pattern={pair.pattern} /> {pair.label}
           </th>
           <td class="number">{cell(pair.before)}</td>
           <td class="number">{cell(pair.after)}</td>
-          <td class="number">{signed(pair.difference, hundredthsText)}</td>
+          <td class="number">{pair.isWithin ? "" : signed(pair.difference, hundredthsText)}</td>
         </tr>
       ))}
     </tbody>
@@ -212,7 +213,7 @@ function Split({ before, after, device, instant }: { before: Incident; after: In
               <th scope="row">the card, or what is known of it</th>
               <td class="number">{whole(cardHundredths(a), "before")}</td>
               <td class="number">{whole(cardHundredths(b), "after")}</td>
-              <td class="number">{signed(sumOf(pairs, "difference"), hundredthsText)}</td>
+              <td class="number">{signed(sumOfDifferences(pairs), hundredthsText)}</td>
             </tr>
           </tfoot>
         </table>
@@ -268,11 +269,7 @@ function Sites({ before, after, device }: { before: Incident; after: Incident; d
                 <td class="number">{cell(row.before)}</td>
                 <td class="number">{cell(row.after)}</td>
                 <td class="number" title={exactText(row.difference)}>
-                  {matched === "nothing" && (row.before === null || row.after === null) ? (
-                    <span class="quiet">not known</span>
-                  ) : (
-                    changeText(row.difference)
-                  )}
+                  {row.difference === null ? <span class="quiet">not known</span> : changeBetween(row.before ?? 0, row.after ?? 0)}
                 </td>
               </tr>
             ))}
@@ -284,14 +281,13 @@ function Sites({ before, after, device }: { before: Incident; after: Incident; d
 }
 
 function Judge({ before, after }: { before: Incident; after: Incident }) {
-  const word = (incident: Incident, unknown: string) => (incident.outline.file === null ? unknown : quoted(incident.outline.file));
   return (
     <section class="card stack">
       <h2>Is the fix proven?</h2>
       <p>Only memsnap-replay judges that, with both recordings at hand:</p>
-      <Command text={`memsnap-replay diff ${word(before, "BEFORE")} ${word(after, "AFTER")} --html compare.html`} />
+      <Command text={diffCommand(before, after, ["--html", "compare.html"])} />
       <p class="quiet small">
-        Add <code>--changed FIELD</code> for what was changed on purpose, such as <code>--changed allocator.expandable_segments</code>.
+        What else was changed on purpose is declared with <code>--changed FIELD</code>, such as <code>--changed dimensions.1</code>.
       </p>
     </section>
   );

@@ -5,7 +5,7 @@
 import { computed, effect, signal } from "@preact/signals";
 import type { Table } from "../data/table";
 import { counted, grouped } from "../parts/units";
-import { instant, life, opened, session, view } from "../session";
+import { instant, life, ofIncident, opened, session, view } from "../session";
 import { columnDocs, kFirstShown, rowText, shownColumn, type ShownColumn } from "./events_columns";
 import { EventFilters } from "./events_filters";
 import { EventRows } from "./events_rows";
@@ -13,14 +13,16 @@ import { compileQuery, lastNotAbove, matchingRows, type Query } from "./events_q
 import { query } from "./events_state";
 import { goTo, instantText } from "./instant";
 import { names } from "./map_scene";
+import { problemText } from "./opening";
 import "./events.css";
 
 const onlyHits = signal(true);
 const shownNames = signal<string[]>(kFirstShown);
-const derived = signal<Table | null>(null);
+const derived = ofIncident<Table | null>(null);
+const refused = ofIncident(""); // why there are no derived columns
 const hits = signal<Int32Array | null>(null); // null: no query, or not searched yet
 const searching = signal(false);
-const copied = signal("");
+const copied = ofIncident("");
 const docs = columnDocs();
 
 const compiled = computed((): Query | null => {
@@ -71,8 +73,15 @@ function ColumnChoice() {
       <input type="checkbox" checked={shownNames.value.includes(name)} onChange={() => toggle(name)} /> {name} <span class="tiny quiet">{mark}</span>
     </label>
   );
+  // What comes late of another incident is dropped.
   const load = async () => {
-    derived.value = await session.value!.incident.derived();
+    const of = session.value!;
+    try {
+      const table = await of.incident.derived();
+      if (session.value === of) derived.value = table;
+    } catch (error) {
+      if (session.value === of) refused.value = problemText(error);
+    }
   };
   return (
     <details class="small">
@@ -87,6 +96,11 @@ function ColumnChoice() {
           derived.value.names.map((name) => box(name, "the replay's"))
         )}
       </div>
+      {refused.value !== "" && (
+        <p class="notice notice-strong" role="alert">
+          {refused.value}
+        </p>
+      )}
     </details>
   );
 }

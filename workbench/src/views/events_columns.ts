@@ -5,7 +5,8 @@
 import ledger from "../../../docs/ledger.md?raw";
 import type { NameBook } from "../data/names";
 import type { Table } from "../data/table";
-import { durationText, exactText, grouped, minus, sizeText } from "../parts/units";
+import { counted, durationText, exactText, grouped, minus, sizeText } from "../parts/units";
+import { stepNumbers } from "./events_steps";
 
 export interface ColumnDoc {
   meaning: string;
@@ -25,6 +26,7 @@ export function columnDocs(text: string = ledger): Map<string, ColumnDoc> {
   docs.set("time_ns", { meaning: "since the first event of the window; may go back between threads", unit: "ns", mark: "observed" });
   docs.set("place_bytes", { meaning: "where it lies in the page's own address space, which is not the driver's", unit: "bytes", mark: "derived" });
   docs.set("flags", { meaning: "nested, capturing, from_torch, imported", unit: "words", mark: "observed" });
+  docs.set("step", { meaning: "the step that it lies in, from 1; the ledger has the steps that have ended", unit: "count", mark: "derived" });
   docs.set("memory", { meaning: "birth of the physical memory behind a handle or mapping", unit: "ticket", mark: "derived" });
   docs.set("stream", { meaning: "of the block or segment, as the torch tap told", unit: "ordinal", mark: "observed" });
   docs.set("pool", { meaning: "of the block or segment, as the torch tap told", unit: "ordinal", mark: "observed" });
@@ -82,11 +84,16 @@ export function shownColumn(table: Table, name: string, docs: Map<string, Column
   // A request without a stack has a site by its size as a block has, but is none.
   const isBlock = (row: number) => ["block_alloc", "block_free", "birth", "initial"].includes(table.column("kind").text(row));
   const site = ordinal((value) => names.site(value));
+  const step = name === "step" ? stepNumbers(table) : null;
   const cells: Record<string, (row: number) => Cell> = {
     site: (row) => (names.entry(column.at(row) ?? 0)?.size_bytes === undefined || isBlock(row) ? site(row) : { text: "without a stack" }),
     phase: ordinal((value) => names.phase(value)),
     library: ordinal((value) => names.library(value)),
     dimension: ordinal((value) => names.dimension(value)),
+    step: (row) => {
+      const value = step!(row);
+      return value === null ? { text: "" } : { text: grouped(value), title: `in step ${grouped(value)}; ${counted(column.at(row)!, "step")} ended` };
+    },
     flags: (row) => ({ text: kFlagWords.filter((_, bit) => ((column.at(row) ?? 0) & (1 << bit)) !== 0).join(", ") }),
     time_ns: (row) => {
       const value = column.at(row);

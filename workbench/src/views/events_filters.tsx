@@ -80,7 +80,13 @@ function Grammar({ docs }: { docs: Map<string, ColumnDoc> }) {
               <th scope="row">
                 <code>step:3..5 site:12,14</code>
               </th>
-              <td>a range, and one of several</td>
+              <td>a range, and one of several; steps from 1, and steps_ended as the ledger counts them</td>
+            </tr>
+            <tr>
+              <th scope="row">
+                <code>phase:optimizer site:train.py</code>
+              </th>
+              <td>part of the name of a phase, site, library or dimension</td>
             </tr>
             <tr>
               <th scope="row">

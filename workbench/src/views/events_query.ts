@@ -10,13 +10,13 @@
 //   value = item { "," item }              one of them
 //   item  = word | number | number ".." number | "none"
 //
-// A number may have a unit (KiB MiB GiB), a text may stand in double quotes.
+// A number may have a unit (KiB MiB GiB), a text may stand in double quotes. Of site, phase, library and dimension a word is part of the name.
 import type { Table, Word } from "../data/table";
+import { kStepsEnded, stepNumbers } from "./events_steps";
 
-export interface QueryNames {
-  site(ordinal: number): string;
-  phase(ordinal: number): string;
-}
+const kNamed = ["site", "phase", "library", "dimension"] as const;
+type Named = (typeof kNamed)[number];
+export type QueryNames = Record<Named, (ordinal: number) => string>;
 
 export interface QueryError {
   at: number; // letter of the query
@@ -113,8 +113,10 @@ function reader(events: Table, name: string): Read | null {
     const flags = events.column("flags");
     return (row) => (((flags.at(row) ?? 0) & bit) === 0 ? 0 : 1);
   }
-  if (!events.has(name)) return null;
-  const column = events.column(name);
+  if (name === "step" && events.has("step")) return stepNumbers(events);
+  const held = name === kStepsEnded ? "step" : name;
+  if (!events.has(held)) return null;
+  const column = events.column(held);
   return (row) => {
     const value = column.at(row);
     if (value !== null) return value;
@@ -123,7 +125,21 @@ function reader(events: Table, name: string): Read | null {
   };
 }
 
-function fieldTerm(events: Table, term: Term): Predicate | string {
+// Whether a row's name has a text in it. A name is looked at once for each ordinal, not for each row.
+function nameHolds(events: Table, name: Named, text: string, names: QueryNames): Predicate {
+  const wanted = text.toLowerCase();
+  const column = events.column(name);
+  const known = new Map<number, boolean>();
+  return (row) => {
+    const ordinal = column.at(row);
+    if (ordinal === null || ordinal === 0) return false;
+    let hit = known.get(ordinal);
+    if (hit === undefined) known.set(ordinal, (hit = names[name](ordinal).toLowerCase().includes(wanted)));
+    return hit;
+  };
+}
+
+function fieldTerm(events: Table, term: Term, names: QueryNames): Predicate | string {
   const name = fullName(term.field!);
   const read = reader(events, name);
   if (read === null) return `there is no column "${term.field}"`;
@@ -138,7 +154,9 @@ function fieldTerm(events: Table, term: Term): Predicate | string {
       return term.op === ">" ? value > limit : term.op === ">=" ? value >= limit : term.op === "<" ? value < limit : value <= limit;
     };
   }
+  const named = kNamed.find((each) => each === name);
   const ranges: [number, number][] = [];
+  const held: Predicate[] = [];
   let none = false;
   for (const item of term.value.split(",")) {
     if (item === "none") {
@@ -146,12 +164,14 @@ function fieldTerm(events: Table, term: Term): Predicate | string {
       continue;
     }
     const [low, high] = item.includes("..") ? item.split("..").map(parseNumber) : [parseNumber(item), parseNumber(item)];
-    if (low === null || high === null || low === undefined || high === undefined) return `"${item}" is no number`;
-    ranges.push([low, high]);
+    if (low !== null && high !== null && low !== undefined && high !== undefined) ranges.push([low, high]);
+    else if (named !== undefined && item !== "") held.push(nameHolds(events, named, item, names));
+    else return `"${item}" is no number`;
   }
   return (row) => {
     const value = read(row);
-    return value === null ? none : ranges.some(([low, high]) => value >= low && value <= high);
+    if (value === null) return none;
+    return ranges.some(([low, high]) => value >= low && value <= high) || held.some((holds) => holds(row));
   };
 }
 
@@ -174,32 +194,16 @@ function textTerm(events: Table, term: Term, names: QueryNames): Predicate {
     column: events.column(word),
     hits: events.words[word].map((text) => text.toLowerCase().includes(wanted)),
   }));
-  // A name is looked at once for each ordinal, not for each row.
-  const named = (["site", "phase"] as const)
-    .filter((name) => events.has(name))
-    .map((name) => ({
-      column: events.column(name),
-      known: new Map<number, boolean>(),
-      label: (ordinal: number) => names[name](ordinal).toLowerCase(),
-    }));
-  return (row) => {
-    for (const { column, hits } of words) if (hits[column.at(row) ?? -1] === true) return true;
-    for (const { column, known, label } of named) {
-      const ordinal = column.at(row);
-      if (ordinal === null || ordinal === 0) continue;
-      let hit = known.get(ordinal);
-      if (hit === undefined) known.set(ordinal, (hit = label(ordinal).includes(wanted)));
-      if (hit) return true;
-    }
-    return false;
-  };
+  const named = (["site", "phase"] as const).filter((name) => events.has(name)).map((name) => nameHolds(events, name, wanted, names));
+  return (row) =>
+    words.some(({ column, hits }) => hits[column.at(row) ?? -1] === true) || named.some((holds) => holds(row));
 }
 
 export function compileQuery(text: string, events: Table, names: QueryNames): Query {
   const predicates: Predicate[] = [];
   for (const term of splitTerms(text)) {
     if (term.field === null && term.value === "") continue;
-    const made = term.field === null ? textTerm(events, term, names) : fieldTerm(events, term);
+    const made = term.field === null ? textTerm(events, term, names) : fieldTerm(events, term, names);
     if (typeof made === "string") return { ok: false, error: { at: term.at, text: made } };
     predicates.push(term.negated ? (row) => !made(row) : made);
   }

@@ -4,14 +4,14 @@
 import { signal } from "@preact/signals";
 import type { Table } from "../data/table";
 import { counted, grouped, sizeText } from "../parts/units";
-import { device, instant, life, session, site, view } from "../session";
+import { device, instant, life, ofIncident, session, site, view } from "../session";
 import { Bytes } from "./common";
 import { failureRow, goTo, instantText, ticketOf } from "./instant";
 import { names } from "./map_scene";
 
 const kShown_count = 16;
 const fromFailure = signal(true);
-const shown_count = signal(kShown_count);
+const shown_count = ofIncident(kShown_count);
 
 // Rows of the last allocations of blocks of a device, newest first; the row itself counts.
 export function lastAllocations(events: Table, of: number, row: number, count: number): number[] {

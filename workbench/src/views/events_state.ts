@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What the events table looks for. Other views set it to show events of a block or a site.
-import { signal } from "@preact/signals";
+import { ofIncident } from "../session";
 
-export const query = signal("");
+export const query = ofIncident("");

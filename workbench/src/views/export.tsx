@@ -5,10 +5,12 @@ import { useSignal } from "@preact/signals";
 import { checksExport, ledgerExport, receiptExport, sitesExport, type Export } from "../checks/exports";
 import { paced } from "../checks/run";
 import type { Incident } from "../data/incident";
+import { holdsNames } from "../data/names";
 import { counted } from "../parts/units";
 import { opened, session } from "../session";
-import { checksRun, startChecks } from "./checks_state";
+import { checksRun } from "./checks_state";
 import { Command } from "./common";
+import { problemText } from "./opening";
 
 function save(made: Extract<Export, { kind: "file" }>) {
   const address = URL.createObjectURL(new Blob(made.pieces, { type: made.type }));
@@ -51,19 +53,24 @@ export function Exports() {
   if (incident === null) return null;
   const take = async (offer: Offer) => {
     busy.value = true;
-    const result = await offer.make(incident);
-    if (result.kind === "file") save(result);
+    let result: Export;
+    try {
+      result = await offer.make(incident);
+      if (result.kind === "file") save(result);
+    } catch (error) {
+      result = { kind: "refused", why: problemText(error).replace(/\.$/, ""), command: null };
+    }
     made.value = { label: offer.label, result };
     busy.value = false;
   };
-  const ready = { receipt: true, events: session.value !== null, checks: checksRun.value?.finished === true };
+  const ready = { receipt: true, events: session.value !== null, checks: checksRun.value?.finished === true && checksRun.value.events };
   const result = made.value?.result;
   return (
     <section class="card stack screen-only" aria-labelledby="exports-title">
       <h2 id="exports-title">Hand it on</h2>
       <p class="small quiet">
         Integers, words of closed lists and tokens only: no name, path or address leaves,{" "}
-        {incident.outline.with_names ? "though this page shows names" : "and none is in this page"}. Each export is read again before it is saved.
+        {holdsNames(incident.names) ? "though this page shows names" : "and none is in this page"}. Each export is read again before it is saved.
       </p>
       <ul class="exports">
         {kOffers.map((offer) => (
@@ -71,8 +78,6 @@ export function Exports() {
             <button
               type="button"
               disabled={busy.value || !ready[offer.needs]}
-              onMouseEnter={startChecks}
-              onFocus={startChecks}
               onClick={() => void take(offer)}
             >
               {offer.label}

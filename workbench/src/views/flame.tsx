@@ -2,17 +2,23 @@
 //
 // What was live at the instant, by the stacks that allocated it: the graph, the table of sites, and what was allocated last.
 import { useSignal } from "@preact/signals";
+import { holdsNames } from "../data/names";
 import { pathOf, type FlameNode } from "../history/flame";
 import { changeText, counted, shareText, sizeText } from "../parts/units";
 import { instant, reference, session } from "../session";
 import { Legend } from "./common";
-import { failureRow, goToFailure, goToPeak, instantText, landmarkText } from "./instant";
+import { failureRow, goToFailure, instantText, landmarkText } from "./instant";
 import { Recent } from "./events_recent";
 import { FlameCanvas, kCodeNames, kCodeTexts, open } from "./flame_canvas";
-import { boxes, chooseNode, depth, differs, hits, inverted, ownOnly, top, tree, wanted, zoomTo } from "./flame_state";
+import { boxes, chooseNode, depth, differs, hiddenHit_bytes, hits, inverted, ownOnly, top, tree, wanted, zoomTo } from "./flame_state";
 import { scene } from "./map_scene";
+import { PeakButton } from "./instant_buttons";
 import { SitesTable } from "./sites";
 import "./flame.css";
+
+function noBoxText(hidden_bytes: number): string {
+  return hidden_bytes === 0 ? "no box has it" : `no box of your code has it; ${sizeText(hidden_bytes)} in the frames that are left out`;
+}
 
 function Toggle({ text, on, press }: { text: string; on: boolean; press: () => void }) {
   return (
@@ -27,9 +33,7 @@ function Controls() {
   return (
     <div class="row flame-controls">
       <div class="row" role="group" aria-label="instant of the graph">
-        <button type="button" class="small" onClick={goToPeak}>
-          at the peak
-        </button>
+        <PeakButton text="at the peak" />
         {failureRow() !== null && (
           <button type="button" class="small" onClick={goToFailure}>
             at the failure
@@ -76,7 +80,9 @@ function Controls() {
       </label>
       {wanted.value.trim() !== "" && (
         <span class="small" role="status">
-          {found.nodes.size === 0 ? "no box has it" : `${counted(found.nodes.size, "box").replace("boxs", "boxes")}, ${sizeText(found.bytes)}`}
+          {found.nodes.size === 0
+            ? noBoxText(hiddenHit_bytes.value)
+            : `${counted(found.nodes.size, "box").replace("boxs", "boxes")}, ${sizeText(found.bytes)}`}
         </span>
       )}
     </div>
@@ -215,7 +221,7 @@ export function FlameView() {
   const root = tree.value;
   const now = scene.value;
   if (session.value === null || root === null || now === null) return <p class="quiet">The events are being read.</p>;
-  const named = session.value.incident.outline.with_names;
+  const named = holdsNames(session.value.incident.names);
   const deferred_bytes = now.activeBytes - root.bytes;
   const landmark = landmarkText(instant.value);
   return (

@@ -4,14 +4,14 @@
 import { computed, signal } from "@preact/signals";
 import { flameTree, follow, layOut, pathOf, search, SitePaths, trunkEnd, type FlameNode } from "../history/flame";
 import { bytesBySite } from "../history/site_sums";
-import { session } from "../session";
+import { ofIncident, session } from "../session";
 import { referenceSums, siteSums } from "./map_scene";
 
 export const inverted = signal(false);
 export const ownOnly = signal(true);
-export const wanted = signal(""); // searched for
-export const top_keys = signal<string[] | null>(null); // null: where the bytes part
-export const chosen_keys = signal<string[] | null>(null);
+export const wanted = ofIncident(""); // searched for
+export const top_keys = ofIncident<string[] | null>(null); // null: where the bytes part
+export const chosen_keys = ofIncident<string[] | null>(null);
 export const width_px = signal(0);
 
 const paths = computed(() => (session.value === null ? null : new SitePaths(session.value.incident.names)));
@@ -36,6 +36,13 @@ export const boxes = computed(() => (top.value === null || width_px.value <= 0 ?
 export const depth = computed(() => boxes.value.reduce((most, box) => Math.max(most, box.row), 0) + 1);
 
 export const hits = computed(() => (tree.value === null ? { nodes: new Set<FlameNode>(), bytes: 0 } : search(tree.value, wanted.value)));
+
+// Bytes of what is searched for in the frames that are left out; 0 where a box has it, or where none is left out.
+export const hiddenHit_bytes = computed((): number => {
+  if (!ownOnly.value || hits.value.nodes.size > 0 || wanted.value.trim() === "" || paths.value === null || siteSums.value === null) return 0;
+  const whole = flameTree(paths.value, { now: bytesBySite(siteSums.value), before: null, inverted: inverted.value, ownOnly: false });
+  return search(whole, wanted.value).bytes;
+});
 
 export function keysOf(node: FlameNode): string[] {
   return pathOf(node)

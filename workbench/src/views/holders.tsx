@@ -4,7 +4,7 @@
 import { useMemo } from "preact/hooks";
 import type { Incident } from "../data/incident";
 import type { Balance } from "../data/receipt";
-import { changeText, drawn } from "../parts/units";
+import { changeText, counted } from "../parts/units";
 import { device, instant, opened, printing, reference, session } from "../session";
 import { Bytes, Legend, Scroll } from "./common";
 import { HeldChart, kHeldParts } from "./holders_chart";
@@ -13,6 +13,7 @@ import { instantText } from "./instant";
 import type { LaneSource } from "./lanes_source";
 import { LaneStack } from "./lanes_stack";
 import { source as sourceNow } from "./lanes_state";
+import { totalBytes } from "./lanes_marks";
 import { LaneTools } from "./lanes_tools";
 import { libraryName, patternOf } from "./palette";
 import { splitRows } from "./split";
@@ -126,9 +127,6 @@ export function HoldersView() {
     [now, source, one],
   );
   if (incident === null || source === null) return null;
-  const { holders, failure, ledgers } = incident.receipt.evidence;
-  const told =
-    failure?.device === one ? ledgers?.total_bytes : holders.find((balance) => balance.device === one && balance.total_bytes !== null)?.total_bytes;
   const legend = kHeldParts.map((part) => ({
     name: part.paint === "library" ? libraryName(0) : part.paint,
     pattern: patternOf(part.paint),
@@ -139,13 +137,13 @@ export function HoldersView() {
       <section class="card stack" aria-labelledby="holders-time">
         <h2 id="holders-time">Over time</h2>
         {!printing.value && <LaneTools incident={incident} source={source} />}
-        <Legend items={[...legend, { name: "free", pattern: "plain", text: "free" }]} />
+        <Legend items={[...legend, { name: "free", text: "free" }, { name: "card", text: "not known" }]} />
         <LaneStack source={source} label="who holds the card: the instant">
-          {(width_px) => <HeldChart source={source} total_bytes={drawn(told)} observed={observed} width_px={width_px} />}
+          {(width_px) => <HeldChart source={source} total_bytes={totalBytes(incident)} observed={observed} width_px={width_px} />}
         </LaneStack>
         <p class="tiny quiet">
-          Ticks at the top: the device was asked ({observed.length === 0 ? "never in these events" : `${observed.length} times`}). Between them what
-          lies outside PyTorch is carried from the last answer, and context and modules are what was left over then.
+          Ticks at the top: the device was asked ({observed.length === 0 ? "never in these events" : counted(observed.length, "time")}). Between them
+          what lies outside PyTorch is carried from the last answer, and context and modules are what was left over then.
         </p>
       </section>
       <AtInstant incident={incident} />

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Who holds the card over time: a stack that adds up to it. The rule: a column is the state at one instant and no mixture of several, so that it adds
-// up; of the events in a column it is that with most active bytes, of a run of summarised ones its last.
+// up; of the events in a column it is that with most active bytes, of a run of summarised ones its last. What is not known is not drawn as free.
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { byteSteps, firstFrom, runAt } from "../parts/lane_points";
 import { grouped, sizeText, stepText } from "../parts/units";
@@ -80,8 +80,9 @@ export function HeldChart({ source, total_bytes, observed, width_px }: ChartProp
     const scale = (height_px - 14) / (Math.max(top, most) || 1);
     const bottom_px = height_px;
     if (total_bytes !== null) {
+      const high_px = total_bytes * scale;
       context.fillStyle = colour("free");
-      context.fillRect(kLeft_px, bottom_px - total_bytes * scale, wide_px, total_bytes * scale);
+      for (const [first, end] of knownStretches(stack)) context.fillRect(kLeft_px + first, bottom_px - high_px, end - first, high_px);
     }
     drawParts(context, stack, scale, bottom_px);
     drawAxes(context, source, [from, to], Math.max(top, most), scale, width_px, height_px);
@@ -102,6 +103,18 @@ export function HeldChart({ source, total_bytes, observed, width_px }: ChartProp
       aria-label="who holds the card, over the events shown; the table below has the numbers of the instant"
     />
   );
+}
+
+// Stretches of columns where it is known what the device had free: elsewhere what is over is as likely somebody's.
+export function knownStretches(stack: (Pick<Values, "used"> | null)[]): [first: number, end: number][] {
+  const found: [number, number][] = [];
+  stack.forEach((at, cell) => {
+    if (at === null || Number.isNaN(at.used)) return;
+    const last = found[found.length - 1];
+    if (last !== undefined && last[1] === cell) last[1] = cell + 1;
+    else found.push([cell, cell + 1]);
+  });
+  return found;
 }
 
 // Column by column in runs of equal height, so that a pattern is not cut into slices.

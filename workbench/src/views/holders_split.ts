@@ -15,14 +15,15 @@ export function isObservation(incident: Incident, row: number): boolean {
 }
 
 // Where nothing is cached, what may be a segment is a tensor of its own at the failing instant.
-function isUncachedFailure(incident: Incident, history: History, row: number): boolean {
-  return row === history.failureRow && incident.receipt.evidence.failure?.allocator === "pytorch_uncached";
+function isUncachedFailure(incident: Incident, history: History, device: number, row: number): boolean {
+  const { failure } = incident.receipt.evidence;
+  return row === history.failureRow && failure?.device === device && failure.allocator === "pytorch_uncached";
 }
 
 export function splitAt(incident: Incident, history: History, device: number, row: number): Split {
   const scene = history.scene(device, row);
-  const sums = sumFree(scene, askedAt(incident, history, row));
-  const active = scene.activeBytes + scene.directBytes + (isUncachedFailure(incident, history, row) ? scene.candidateBytes : 0);
+  const sums = sumFree(scene, askedAt(incident, history, device, row));
+  const active = scene.activeBytes + scene.directBytes + (isUncachedFailure(incident, history, device, row) ? scene.candidateBytes : 0);
   const held = history.laneAt(device, "reserved", row);
   const libraries = [...history.outsideByLibrary(device, row)].map(([library, bytes]) => ({ library, bytes }));
   const total = known(history.laneAt(device, "total", row));

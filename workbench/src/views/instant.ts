@@ -3,7 +3,7 @@
 // Going from instant to instant, and how one is called. The rule: an instant is after the event of a row; −1 is before the first event that the
 // page holds one by one.
 import type { Table } from "../data/table";
-import { device, instant, opened, playing, session, span } from "../session";
+import { device, instant, playing, session } from "../session";
 import { durationText, grouped } from "../parts/units";
 
 // Without one, because nothing is read yet.
@@ -29,6 +29,12 @@ export function goToTicket(ticket: number): void {
   if (session.value !== null) goTo(session.value.history.rowOf(ticket));
 }
 
+// Null where the page does not hold the event of the ticket one by one.
+export function rowOfTicket(ticket: number | string): number | null {
+  const row = session.value?.history.rowOf(Number(ticket)) ?? -1;
+  return row >= 0 && ticketOf(row) === Number(ticket) ? row : null;
+}
+
 export function failureRow(): number | null {
   return session.value?.history.failureRow ?? null;
 }
@@ -38,8 +44,14 @@ export function goToFailure(): void {
   if (row !== null) goTo(row);
 }
 
+// Null where the page does not hold it, or nothing is read yet.
+export function peakRow(): number | null {
+  return session.value?.history.peakRow(device.value) ?? null;
+}
+
 export function goToPeak(): void {
-  if (session.value !== null) goTo(session.value.history.peakRow(device.value));
+  const row = peakRow();
+  if (row !== null) goTo(row);
 }
 
 const kLandmarks = new Set(["block_alloc", "block_oom", "fail", "initial"]);
@@ -76,23 +88,13 @@ export function timeText(row: number): string | null {
 export function landmarkText(row: number): string | null {
   if (session.value === null) return null;
   if (row === session.value.history.failureRow) return "the failure";
-  if (row === session.value.history.peakRow(device.value)) return "the peak";
+  if (row === peakRow()) return "the peak";
   return null;
 }
 
 export function instantText(row: number): string {
   const ticket = ticketOf(row);
   return ticket === null ? "before the first event" : `ticket ${grouped(ticket)}`;
-}
-
-export function wholeWindow(): [number, number] {
-  const window = opened.value?.outline.window;
-  return window === undefined ? [0, 1] : [window.first_ticket, Math.max(window.first_ticket + 1, window.end_ticket - 1)];
-}
-
-// The tickets that the lanes show, within the window.
-export function shownSpan(): [number, number] {
-  return span.value ?? wholeWindow();
 }
 
 // Where playing begins: some events before the failure, when the instant stands at it or at the end.

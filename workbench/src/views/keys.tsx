@@ -92,6 +92,7 @@ export function useKeys(views: () => ViewEntry[]): void {
       // A button is pressed by the space bar.
       if (event.key === " " && event.target instanceof HTMLElement && event.target.matches("button, a, summary, [role=tab], [role=option], input"))
         return;
+      if (!helping.value && document.querySelector("dialog[open]") !== null) return;
       if (event.key === "Escape" && helping.value) helping.value = false;
       if (helping.value && event.key !== "?") return;
       const entry = views().find((one) => one.key === event.key);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What is drawn over the lanes: the card's size, the peak, and the refused request to scale on what was in use.
+import { cardBytes, peakTicket } from "../data/card";
 import type { Incident } from "../data/incident";
 import { drawn, sizeText } from "../parts/units";
 import { device } from "../session";
@@ -15,23 +16,13 @@ export const kInside: Line[] = [
 ];
 
 export function totalBytes(incident: Incident): number | null {
-  const { evidence } = incident.receipt;
-  const one = device.value;
-  const told = evidence.holders.find((balance) => balance.device === one && balance.total_bytes !== null)?.total_bytes ?? null;
-  return drawn(evidence.failure?.device === one ? (evidence.ledgers?.total_bytes ?? told) : told);
-}
-
-function peakTicket(incident: Incident): number | null {
-  const { evidence } = incident.receipt;
-  const peak = evidence.peak as { active_ticket: number | string } | null;
-  if (peak !== null && evidence.failure?.device === device.value) return drawn(peak.active_ticket);
-  return drawn(evidence.holders.find((one) => one.device === device.value && one.instant === "peak")?.ticket);
+  return drawn(cardBytes(incident.receipt.evidence, device.value));
 }
 
 export function marksOf(incident: Incident, source: LaneSource): Mark[] {
   const { evidence } = incident.receipt;
   const marks: Mark[] = [];
-  const peak = peakTicket(incident);
+  const peak = drawn(peakTicket(evidence, device.value));
   if (peak !== null) marks.push({ at: source.ofTicket(peak), paint: "peak", text: "peak", dash: [2, 3] });
   const { failure, ledgers } = evidence;
   if (failure !== null && failure.device === device.value) {

@@ -82,15 +82,17 @@ export function LaneOverview({ source, width_px }: { source: LaneSource; width_p
       show(source, held.from + by, held.to + by);
     }
   };
+  const release = () => {
+    grip.current = null;
+  };
   return (
     <div
       class="lane-overview"
       aria-hidden="true"
       onPointerDown={down}
       onPointerMove={move}
-      onPointerUp={() => {
-        grip.current = null;
-      }}
+      onPointerUp={release}
+      onPointerCancel={release}
       onDblClick={() => show(source, source.from, source.to)}
     >
       <canvas ref={canvas} class="drawn" />

@@ -48,6 +48,12 @@ function usePointer(source: LaneSource, wide_px: number) {
       else if (!pressed.moved) choose(source, at(xOf(event)));
       selected.value = null;
     },
+    // The browser took the gesture for its own, as for scrolling.
+    onPointerCancel: () => {
+      held.current = null;
+      selected.value = null;
+      hovered.value = null;
+    },
     onPointerLeave: () => {
       hovered.value = null;
     },

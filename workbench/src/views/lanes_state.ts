@@ -2,15 +2,14 @@
 //
 // What the lanes show and where: the stretch of the axis, and how it is moved. The rule: the stretch is kept in tickets, so that it is the same in
 // event order and in real time.
-import { signal } from "@preact/signals";
-import { axis, device, instant, opened, session, span } from "../session";
+import { axis, device, instant, ofIncident, opened, session, span } from "../session";
 import { laneSource, type LaneSource } from "./lanes_source";
 import { goTo, goToTicket } from "./instant";
 
 export const kLeft_px = 74; // room for the names of an axis
 export const kRight_px = 34;
 
-export const hovered = signal<number | null>(null); // place on the axis under the pointer
+export const hovered = ofIncident<number | null>(null); // place on the axis under the pointer
 
 export function source(): LaneSource | null {
   return opened.value === null ? null : laneSource(opened.value, session.value, device.value, axis.value);

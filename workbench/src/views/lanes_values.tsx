@@ -7,7 +7,7 @@ import { runAt } from "../parts/lane_points";
 import { amountText, exactText, grouped } from "../parts/units";
 import { device, instant, session } from "../session";
 import { Scroll, Swatch } from "./common";
-import { instantText, timeText } from "./instant";
+import { instantText, peakRow, timeText } from "./instant";
 import { kLevelLanes, type DrawnLane, type LaneSource } from "./lanes_source";
 import { hovered } from "./lanes_state";
 import { patternOf, type Paint } from "./palette";
@@ -106,10 +106,9 @@ export function LaneWords({ incident }: { incident: Incident }) {
   if (now === null) return null;
   const { history } = now;
   const last = history.rows - 1;
-  const rows: [string, number][] = [
-    ["begin", -1],
-    ["peak", history.peakRow(device.value)],
-  ];
+  const rows: [string, number][] = [["begin", -1]];
+  const peak = peakRow();
+  if (peak !== null) rows.push(["peak", peak]);
   if (history.failureRow !== null && incident.receipt.evidence.failure?.device === device.value) rows.push(["failure", history.failureRow]);
   rows.push(["end", last], ["instant", instant.value]);
   return (
@@ -117,7 +116,9 @@ export function LaneWords({ incident }: { incident: Incident }) {
       <summary>The lanes as a table</summary>
       <Scroll label="the lanes as a table">
         <table>
-          <caption>bytes at the instants that matter; exactly, without rounding</caption>
+          <caption>
+            bytes at the instants that matter; exactly, without rounding{peak === null && "; the peak is not among the events of this page"}
+          </caption>
           <thead>
             <tr>
               <th scope="col">at</th>

@@ -89,16 +89,16 @@ export function placeAt(layout: Layout, line_px: number): number | null {
   return layout.ranges[range].place + ((line_px - layout.start_px[range]) / layout.width_px[range]) * layout.ranges[range].size;
 }
 
-// One rectangle for each row that a stretch of the line touches.
+// One rectangle for each row that a stretch of the line touches. What is longer than the map ends with it: a size that is corrupt has no end.
 export function eachPiece(
   layout: Layout,
   from_px: number,
   to_px: number,
   visit: (row: number, x: number, width: number, first: boolean) => void,
 ): void {
-  const { row_px } = layout;
+  const { row_px, row_count } = layout;
   let at_px = from_px;
-  for (let row = Math.floor(from_px / row_px); at_px < to_px; row += 1) {
+  for (let row = Math.floor(from_px / row_px); at_px < to_px && row < row_count; row += 1) {
     const end_px = Math.min(to_px, (row + 1) * row_px);
     visit(row, at_px - row * row_px, end_px - at_px, at_px === from_px);
     at_px = end_px;

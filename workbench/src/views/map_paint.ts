@@ -19,10 +19,10 @@ export interface Painter {
   of(life: number): number; // index into classes
 }
 
-// Categories are told apart by patterns too.
+// Categories are told apart by patterns too. None has the colour or the pattern of what is free and too small: holes are what the map is for.
 const kCategoryPatterns: Record<string, Pattern> = {
   parameter: "plain",
-  gradient: "stripes",
+  gradient: "level",
   optimizer_state: "back",
   buffer: "grid",
   input: "dots",

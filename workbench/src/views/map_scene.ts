@@ -16,11 +16,9 @@ export const referenceScene = computed(() =>
   session.value === null || reference.value === null ? null : session.value.history.scene(device.value, reference.value),
 );
 
-// The request belongs to one device: on the others every free extent is just free.
 export const asked = computed(() => {
   const open = session.value;
-  if (open === null || open.incident.receipt.evidence.failure?.device !== device.value) return null;
-  return askedAt(open.incident, open.history, instant.value);
+  return open === null ? null : askedAt(open.incident, open.history, device.value, instant.value);
 });
 
 export const freeSums = computed(() => (scene.value === null ? null : sumFree(scene.value, asked.value)));

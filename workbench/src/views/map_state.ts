@@ -4,7 +4,7 @@
 // unless the window's segments lay in so many places that most of the map would be empty.
 import { computed, signal } from "@preact/signals";
 import { kCategories, LifeKind, type History } from "../history/history";
-import { device, instant, life, reference, session, site } from "../session";
+import { device, instant, life, ofIncident, reference, session, site } from "../session";
 import { fittingScale, layOut, lifeAt, placeAt, rangeAt, union, type Layout, type Range } from "./map_layout";
 import { window_px } from "./drawn_canvas";
 import { kRow_px, type Picture } from "./map_draw";
@@ -18,11 +18,17 @@ const kEmptyMost = 3; // times what is held
 
 const colourChosen = signal<ColourBy | null>(null);
 
+// Where most is seen to be held: the peak, else the failure, else the end.
+const greatestRow = computed((): number => {
+  const open = session.value;
+  if (open === null) return -1;
+  return open.history.peakRow(device.value) ?? open.history.failureRow ?? open.history.rows - 1;
+});
+
 const usesTold = computed(() => {
   const open = session.value;
   if (open === null) return false;
-  const peak = open.history.peakRow(device.value);
-  return kCategories.some((category) => category !== "unknown" && open.history.laneAt(device.value, `category:${category}`, peak) > 0);
+  return kCategories.some((category) => category !== "unknown" && open.history.laneAt(device.value, `category:${category}`, greatestRow.value) > 0);
 });
 
 // By use where the job told of it; else one colour would be all there is.
@@ -32,10 +38,10 @@ export function colourByNow(by: ColourBy): void {
   colourChosen.value = by;
 }
 
-export const zoom = signal(1); // 1: all of it
+export const zoom = ofIncident(1); // 1: all of it
 export const row_px = signal(0);
 export const withRequest = signal(true);
-export const hole = signal<number | null>(null); // place of a chosen free extent
+export const hole = ofIncident<number | null>(null); // place of a chosen free extent
 
 function everHeld(history: History, of: number): Range[] {
   const { lives } = history;
@@ -64,7 +70,7 @@ export const staysInPlace = computed(() => {
   const open = session.value;
   if (open === null) return false;
   const all_bytes = totalSize(allRanges.value);
-  const peak = open.history.scene(device.value, open.history.peakRow(device.value));
+  const peak = open.history.scene(device.value, greatestRow.value);
   return all_bytes > 0 && all_bytes <= kEmptyMost * (peak.segmentBytes + peak.candidateBytes + peak.directBytes);
 });
 

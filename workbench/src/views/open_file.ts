@@ -64,6 +64,8 @@ async function read(file: File, sort: "page" | "receipt" | "diff", found: Look):
       () => openReceiptBeside(text),
     );
   const page = partsOfText(text);
+  if (page === null && !/<\/html>\s*$/.test(text.slice(-256)))
+    return { ...found, what: "This page of memsnap's is cut off. Copy it again, or make it again: memsnap-replay RING --html FILE." };
   if (page === null) return { ...found, what: "This is the workbench itself: a page of memsnap's without an incident in it." };
   const two = page.after !== null || page.diff !== null;
   return one(found, () => openPage(page), two ? null : () => openBeside(page.before));

@@ -11,11 +11,28 @@ import { kNoEvents, receiptIncident } from "../data/receipt_incident";
 import { buildHistory } from "../history/build";
 import type { History } from "../history/history";
 import { batch } from "@preact/signals";
-import { comparison, device, instant, life, opened, other, playing, problem, receiptOnly, reference, session, site, span, view } from "../session";
+import {
+  comparison,
+  device,
+  forgetIncident,
+  instant,
+  life,
+  opened,
+  other,
+  playing,
+  problem,
+  receiptOnly,
+  reference,
+  session,
+  site,
+  span,
+  view,
+} from "../session";
 
 const kMostComparison_bytes = 1 << 24;
 
-let asked = 0;
+let asked = 0; // the last one that was asked for
+let stands = 0; // changes when another one is shown: what comes late for the one before is dropped
 
 export function problemText(error: unknown): string {
   if (error instanceof PageError) return `${error.message}. Way out: ${error.wayOut}.`;
@@ -32,6 +49,7 @@ function atOnce(opening: Opening): Incident {
 
 // What was looked at belongs to what was open.
 function show(incident: Incident): void {
+  stands += 1;
   batch(() => {
     opened.value = incident;
     session.value = null;
@@ -44,6 +62,7 @@ function show(incident: Incident): void {
     site.value = null;
     life.value = null;
     playing.value = false;
+    forgetIncident();
   });
 }
 
@@ -56,13 +75,14 @@ export function begin(incident: Incident, history: History): void {
 }
 
 // The verdict stands already: what is wrong with the events is said beside it.
-async function follow(turn: number, opening: Opening): Promise<void> {
+async function follow(opening: Opening): Promise<void> {
+  const mine = stands;
   try {
     const incident = await opening.rest();
     const history = await buildHistory(incident);
-    if (turn === asked) begin(incident, history);
+    if (mine === stands) begin(incident, history);
   } catch (error) {
-    if (turn === asked) problem.value = problemText(error);
+    if (mine === stands) problem.value = problemText(error);
   }
 }
 
@@ -83,6 +103,8 @@ async function openSide(parts: Packed): Promise<OpenedSide> {
     return { incident: receiptIncident(new TextDecoder().decode(await unpack("receipt", receipt))).incident, opening: null };
   }
   const opening = await openIncident(parts);
+  // The lesson is in the program, never in a file: a recording that calls itself made up would be taken for an exercise.
+  if (opening.outline.synthetic) throw new PageError("outline", "calls the incident made up, which that of a file never is");
   return { incident: atOnce(opening), opening };
 }
 
@@ -100,7 +122,7 @@ export async function openPage(page: PackedPage): Promise<void> {
     comparison.value = told;
     view.value = told === null && second === null ? "verdict" : "compare";
   });
-  if (first.opening !== null) void follow(turn, first.opening);
+  if (first.opening !== null) void follow(first.opening);
 }
 
 export function openReceipt(text: string): void {

@@ -3,7 +3,8 @@
 // The frame around the views: what is open, the views by name, and the instant that they share. The rule: a view is a line of `kViews` and takes no
 // props; all it needs are the signals of session.ts.
 import type { ComponentType } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import type { ComponentChildren } from "preact";
+import { useEffect, useErrorBoundary, useRef } from "preact/hooks";
 import { begun, opened, printing, problem, receiptOnly, session, view, type ViewName } from "../session";
 import { Header } from "./page_header";
 import { InstantBar } from "./page_instant";
@@ -17,6 +18,7 @@ import { LanesView } from "./lanes";
 import { LessonStrip, LessonView } from "./lesson";
 import { MapView } from "./map";
 import { DropTarget } from "./open";
+import { problemText } from "./opening";
 import { ReceiptView } from "./receipt";
 import { RetentionView } from "./retention";
 import { VerdictView } from "./verdict";
@@ -99,6 +101,17 @@ function Problem({ text }: { text: string }) {
   );
 }
 
+// What cannot be drawn says so in its own place: nothing of another view or incident stays in it.
+function Guarded({ children }: { children: ComponentChildren }) {
+  const [fault] = useErrorBoundary();
+  if (fault === undefined || fault === null) return <>{children}</>;
+  return (
+    <p class="card notice notice-strong" role="alert">
+      {problemText(fault)}
+    </p>
+  );
+}
+
 function Paper() {
   return (
     <div class="stack">
@@ -107,7 +120,9 @@ function Paper() {
         .map((entry) => (
           <section class="stack">
             <h2>{entry.title}</h2>
-            <entry.component />
+            <Guarded>
+              <entry.component />
+            </Guarded>
           </section>
         ))}
     </div>
@@ -118,6 +133,7 @@ export function Page() {
   const views = shownViews();
   useKeys(shownViews);
   const entry = views.find((one) => one.id === view.value) ?? views[0];
+  const of = opened.value?.receipt.digest.receipt ?? "";
   const reading = !begun.value || (opened.value !== null && session.value === null && problem.value === null && !receiptOnly.value);
   if (printing.value && opened.value !== null) {
     return (
@@ -134,7 +150,9 @@ export function Page() {
       <a class="skip" href="#view">
         to the view
       </a>
-      <Header />
+      <Guarded key={of}>
+        <Header />
+      </Guarded>
       <nav class="views screen-only" aria-label="views">
         <Tabs views={views} />
       </nav>
@@ -142,7 +160,11 @@ export function Page() {
         {problem.value !== null && <Problem text={problem.value} />}
         <LessonStrip />
         <div id="view" role="tabpanel" aria-labelledby={`tab-${entry.id}`} tabIndex={-1}>
-          {(opened.value !== null || entry.id === "lesson" || entry.id === "compare") && <entry.component />}
+          {(opened.value !== null || entry.id === "lesson" || entry.id === "compare") && (
+            <Guarded key={entry.id === "lesson" ? entry.id : `${entry.id} ${of}`}>
+              <entry.component />
+            </Guarded>
+          )}
         </div>
       </main>
       {entry.instant && session.value !== null && <InstantBar />}

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The head of the page: which recording, which card, what happened. It stays in sight in every view.
+import { cardBytes } from "../data/card";
 import type { Incident } from "../data/incident";
+import { holdsNames } from "../data/names";
 import type { Evidence } from "../data/receipt";
 import { counted, grouped, sizeText } from "../parts/units";
 import { device, drawnIn, helping, opened, problem, receiptOnly, session } from "../session";
+import { ChecksLine } from "./page_checks";
 import { OpenButton } from "./open";
 import { nextTheme } from "./theme";
 
@@ -16,9 +19,8 @@ function allocatorText(environment: Record<string, unknown>): string {
   return allocator.expandable_segments ? "expandable segments" : "native allocator";
 }
 
-function cardBytes(evidence: Evidence, device: number): string {
-  const balance = evidence.holders.find((one) => one.device === device && one.total_bytes !== null);
-  const total = evidence.ledgers?.total_bytes ?? balance?.total_bytes ?? null;
+function cardText(evidence: Evidence, one: number): string {
+  const total = cardBytes(evidence, one);
   return total === null ? "size not known" : sizeText(total);
 }
 
@@ -30,19 +32,11 @@ function windowText(incident: Incident): string {
   return `${kept}, ${lost === 0 ? "none" : grouped(lost)} lost`;
 }
 
-// A page may hold names and have none, when there was no sidecar.
-function holdsNames({ names, outline }: Incident): boolean {
-  const told = [names.phases, names.libraries, names.dimensions].some((list) => list.some((one) => one.name !== undefined));
-  return outline.with_names && (told || names.frames.some((frame) => frame.function !== undefined || frame.file !== undefined));
-}
-
 function Banners({ incident }: { incident: Incident }) {
   const { outline } = incident;
   const { window } = outline;
   const told: string[] = [];
   if (outline.synthetic) told.push("Synthetic: made up to learn with, recorded from no job.");
-  else if (holdsNames(incident))
-    told.push("Names of functions, files and phases are in this page: keep it where the job ran. --no-names leaves them out.");
   if (window.exact_event_count < window.event_count) {
     told.push(
       `Summarised: ${grouped(window.exact_event_count)} of ${grouped(window.event_count)} events are here one by one, ` +
@@ -52,7 +46,7 @@ function Banners({ incident }: { incident: Incident }) {
   const notes = [...told, ...outline.notes];
   if (notes.length === 0) return null;
   return (
-    <details class="banner small" open={outline.synthetic}>
+    <details class="banner small" open={outline.synthetic || receiptOnly.value}>
       <summary>
         {notes[0]}
         {notes.length > 1 && <span class="quiet"> and {counted(notes.length - 1, "more note")}</span>}
@@ -63,6 +57,14 @@ function Banners({ incident }: { incident: Incident }) {
         ))}
       </ul>
     </details>
+  );
+}
+
+// Beside the notes, so that neither hides the other.
+function NamesWarning({ incident }: { incident: Incident }) {
+  if (incident.outline.synthetic || !holdsNames(incident.names)) return null;
+  return (
+    <p class="banner small">Names of functions, files and phases are in this page: keep it where the job ran. --no-names leaves them out.</p>
   );
 }
 
@@ -94,7 +96,7 @@ function Facts({ incident }: { incident: Incident }) {
         <strong>{incident.outline.file ?? `receipt ${digest.receipt.slice(0, 12)}`}</strong>
       </li>
       <li>
-        <Devices incident={incident} /> {cardBytes(evidence, device.value)}
+        <Devices incident={incident} /> {cardText(evidence, device.value)}
       </li>
       <li>
         {torch === null ? "torch version not known" : `torch ${torch}`}, {allocatorText(environment)}
@@ -110,6 +112,7 @@ function Facts({ incident }: { incident: Incident }) {
 export function Header() {
   const incident = opened.value;
   const headline = incident?.outline.headline;
+  const failing = incident?.receipt.evidence.failure?.device;
   return (
     <header class="head">
       <div class="row between head-top">
@@ -138,10 +141,15 @@ export function Header() {
       </div>
       {headline !== undefined && (
         <h1 class="headline">
-          <span class={`headline-title ${headline.title === "NO FAILURE" ? "calm" : ""}`}>{headline.title}</span>
+          <span class={`headline-title ${headline.title === "NO FAILURE" ? "calm" : ""}`}>
+            {headline.title}
+            {failing !== undefined && incident !== null && incident.outline.devices.length > 1 && ` on cuda:${failing}`}
+          </span>
           {headline.event !== null && <span class="wrap"> {headline.event}</span>}
         </h1>
       )}
+      {incident !== null && <ChecksLine />}
+      {incident !== null && <NamesWarning incident={incident} />}
       {incident !== null && <Banners incident={incident} />}
     </header>
   );

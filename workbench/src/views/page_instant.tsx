@@ -12,7 +12,6 @@ import {
   goTo,
   goToFailure,
   goToLandmark,
-  goToPeak,
   goToTicket,
   instantText,
   landmarkText,
@@ -22,6 +21,7 @@ import {
   togglePlaying,
 } from "./instant";
 import { InstantTrack } from "./page_track";
+import { PeakButton } from "./instant_buttons";
 
 const kPlayed_ms = 120; // between two events
 
@@ -113,9 +113,7 @@ export function InstantBar() {
             </button>
           </div>
           <div class="row" role="group" aria-label="jumps">
-            <button type="button" title="p" onClick={goToPeak}>
-              peak
-            </button>
+            <PeakButton text="peak" title="p" small={false} />
             {failureRow() !== null && (
               <button type="button" title="f" onClick={goToFailure}>
                 failure

@@ -2,16 +2,30 @@
 //
 // Retention: what earlier steps left behind. Growth between matched points, live bytes by birth step, and the sites that leave something behind.
 import type { Incident } from "../data/incident";
-import { big, changeText, counted, grouped, sizeText } from "../parts/units";
+import { amountText, big, changeText, counted, grouped, sizeText } from "../parts/units";
 import { kBases, kFamilies } from "../parts/words";
 import { opened, session, site, view } from "../session";
 import { Bytes, Head, Scroll, StatusMark } from "./common";
-import { goToTicket } from "./instant";
+import { TicketButton } from "./instant_buttons";
 import { book } from "./names";
 import { Births } from "./retention_births";
-import { growthOf, pointsOf, survivorsOf, unjudgedOf, type Survivor } from "./retention_evidence";
+import {
+  growthOf, intervalWord, judgesSites, pointsOf, spacingOf, spacingText, survivorsOf, unjudgedOf, type Spacing, type Survivor,
+} from "./retention_evidence";
 import { GrowthLine } from "./retention_growth";
 import "./retention.css";
+
+// From the events, as far as they are told one by one.
+function spacingHere(incident: Incident): Spacing | null {
+  const now = session.value;
+  if (now === null || now.incident !== incident) return null;
+  const { events } = incident;
+  const [ticket, ended] = [events.column("ticket"), events.column("step")];
+  return spacingOf(pointsOf(incident.receipt.evidence), (at) => {
+    const row = now.history.rowOf(at);
+    return row >= 0 && ticket.at(row) === at ? ended.at(row) : null;
+  });
+}
 
 function Judged({ incident }: { incident: Incident }) {
   const { evidence, verdict } = incident.receipt;
@@ -21,6 +35,7 @@ function Judged({ incident }: { incident: Incident }) {
     return <p class="card">Growth is judged at a failure, and this recording has none in evidence. What is live, by birth, is below.</p>;
   }
   const points = pointsOf(evidence);
+  const spacing = spacingHere(incident);
   return (
     <section class="card stack" aria-labelledby="growth">
       <div class="row between">
@@ -28,8 +43,8 @@ function Judged({ incident }: { incident: Incident }) {
         {told !== undefined && <StatusMark status={told.status} />}
       </div>
       <p class="small">
-        {counted(growth.boundary_count, "point")} of {kFamilies[growth.family] ?? growth.family}: {kBases[growth.basis] ?? growth.basis}. Active rose
-        in {growth.growing_pairs_count} of five pairs of points (four are needed).
+        {counted(growth.boundary_count, "point")} of {kFamilies[growth.family] ?? growth.family}: {kBases[growth.basis] ?? growth.basis}.
+        {spacing !== null && ` ${spacingText(spacing)}`} Active rose in {growth.growing_pairs_count} of five pairs of points (four are needed).
         {growth.retained_is_bound ? " Retained is a bound only: at most " : " Retained: "}
         <strong>
           <Bytes bytes={growth.retained_bytes} />
@@ -43,7 +58,7 @@ function Judged({ incident }: { incident: Incident }) {
         )}
       </p>
       {points.length > 1 ? (
-        <GrowthLine points={points} />
+        <GrowthLine points={points} spacing={spacing} />
       ) : (
         <p class="notice">{points.length === 0 ? "No comparable point was seen" : "One point alone was seen"}: there is no line to draw.</p>
       )}
@@ -63,20 +78,7 @@ function sizesText(one: Survivor): string {
 
 function Oldest({ one }: { one: Survivor }) {
   const text = one.oldest_step > 0 || one.step_count > 0 ? `step ${grouped(Number(one.oldest_step) + 1)}` : `ticket ${grouped(one.oldest_ticket)}`;
-  if (session.value === null) return <>{text}</>;
-  return (
-    <button
-      type="button"
-      class="plain"
-      title={`ticket ${grouped(one.oldest_ticket)}`}
-      onClick={() => {
-        goToTicket(Number(one.oldest_ticket));
-        view.value = "map";
-      }}
-    >
-      {text}
-    </button>
-  );
+  return <TicketButton ticket={one.oldest_ticket} to="map" text={text} title={`ticket ${grouped(one.oldest_ticket)}`} />;
 }
 
 function Survivors({ incident }: { incident: Incident }) {
@@ -85,18 +87,21 @@ function Survivors({ incident }: { incident: Incident }) {
   const list = survivorsOf(evidence);
   if (growth === null) return null;
   const names = book(incident);
+  const spacing = spacingHere(incident);
+  const word = intervalWord(spacing);
+  const each = spacing !== null && spacing.least === spacing.greatest ? spacing.least : 1; // steps from point to point
   return (
     <section class="card stack" aria-labelledby="survivors">
       <h2 id="survivors">Sites that leave something behind</h2>
       {list.length === 0 ? (
         <p class="small">
-          No site left survivors in three different judged steps
-          {["too_few", "lapped"].includes(growth.basis) ? `; ${kBases[growth.basis]}, so none could be judged` : ""}.
+          No site left survivors in three different judged {word}s
+          {!judgesSites(evidence) ? `; ${kBases[growth.basis]}, so none could be judged` : ""}.
         </p>
       ) : (
         <Scroll label="table of the sites that leave something behind">
           <table>
-            <Head columns={["allocated at", "#a step", "#in all", "#steps", "#blocks", "of size", "oldest from", "#of the site live"]} />
+            <Head columns={["allocated at", `#a ${word}`, "#in all", `#${word}s`, "#blocks", "of size", "oldest from", "#of the site live"]} />
             <tbody>
               {list.map((one) => (
                 <tr class={site.value === one.site ? "chosen" : ""}>
@@ -114,13 +119,14 @@ function Survivors({ incident }: { incident: Incident }) {
                   </td>
                   <td class="number">
                     <Bytes bytes={one.bytes_per_step} />
+                    {each > 1 && <span class="quiet small"> ({amountText(Math.floor(Number(one.bytes_per_step) / each))} a step)</span>}
                   </td>
                   <td class="number">
                     <strong>
                       <Bytes bytes={one.bytes} />
                     </strong>
                   </td>
-                  <td class="number" title="judged steps with survivors, of all judged steps">
+                  <td class="number" title={`judged ${word}s with survivors, of all judged ${word}s`}>
                     {grouped(one.step_count)} of {grouped(Number(one.step_count) + Number(one.clean_step_count))}
                   </td>
                   <td class="number">{grouped(one.block_count)}</td>
@@ -148,7 +154,7 @@ function NotJudged({ incident }: { incident: Incident }) {
   const list = unjudgedOf(evidence);
   const names = book(incident);
   if (list.length === 0) {
-    if (pointsOf(evidence).length >= 4) return null;
+    if (judgesSites(evidence)) return null;
     return (
       <p class="notice">
         Why no site is judged: {kBases[growth.basis] ?? growth.basis}. Retained is then at most what is live and was born after the first point.
@@ -205,7 +211,7 @@ function SiteGrowth({ incident }: { incident: Incident }) {
       <Scroll label="grown between the points">
         <table>
           <caption>
-            from ticket {grouped(told.from_ticket)} to {grouped(told.to_ticket)}, {counted(told.pair_count, "step")}
+            from ticket {grouped(told.from_ticket)} to {grouped(told.to_ticket)}, {counted(told.pair_count, "pair")} of points
           </caption>
           <Head columns={["allocated at", "#then", "#at the end", "#change"]} />
           <tbody>

@@ -19,8 +19,9 @@ const kHeight_px = 190;
 function births(now: Session, one: number, row: number, byStep: boolean): Born[] {
   const { lives } = now.history;
   const found: Born[] = [];
-  for (const life of now.history.scene(one, row).blocks) {
-    if (lives.kind[life] !== LifeKind.block) continue;
+  const { blocks, deferred } = now.history.scene(one, row);
+  for (const life of blocks) {
+    if (lives.kind[life] !== LifeKind.block || deferred.has(life)) continue;
     found.push({ at: byStep ? lives.step[life] : lives.ticket[life], site: lives.site[life], size_bytes: lives.size[life] });
   }
   return found;
@@ -146,7 +147,7 @@ export function Births() {
       <h2 id="births">
         Live at {instantText(row)}, by {byStep ? "the step it was born in" : "when it was born"}
       </h2>
-      {!byStep && <p class="notice">No steps were marked in these events, so the bars are stretches of tickets.</p>}
+      {!byStep && <p class="notice">No event in these tells the end of a step of the job, so the bars are stretches of tickets.</p>}
       <p class="small">
         {sizeText(binned.total_bytes)} in{" "}
         {counted(

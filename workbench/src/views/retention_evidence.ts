@@ -43,6 +43,32 @@ export function pointsOf(evidence: Evidence): Point[] {
   return points.rows.map((row) => ({ ticket: Number(row[ticket]), active_bytes: Number(row[active]), reserved_bytes: Number(row[reserved]) }));
 }
 
+export interface Spacing {
+  least: number; // steps that ended from one point to the next
+  greatest: number;
+  steps: number; // from the first point to the last
+}
+
+// How many steps lie between points: those that can be compared need not follow each other. Null where the points are not all known by step.
+export function spacingOf(points: readonly Point[], stepsEnded: (ticket: number) => number | null): Spacing | null {
+  const ended = points.map((point) => stepsEnded(point.ticket));
+  if (ended.length < 2 || ended.some((steps) => steps === null)) return null;
+  const between = ended.slice(1).map((steps, at) => steps! - ended[at]!);
+  const least = Math.min(...between);
+  return least < 1 ? null : { least, greatest: Math.max(...between), steps: ended[ended.length - 1]! - ended[0]! };
+}
+
+// What lies between two points, for a text that counts them.
+export function intervalWord(spacing: Spacing | null): "step" | "point" {
+  return spacing !== null && spacing.greatest === 1 ? "step" : "point";
+}
+
+export function spacingText({ least, greatest, steps }: Spacing): string {
+  if (greatest === 1) return "Each is one step after the one before it.";
+  const apart = least === greatest ? `${least} steps apart each` : `${least} to ${greatest} steps apart`;
+  return `They are ${apart}, ${steps} steps in all: steps of another kind or batch are not compared, but what they left behind is counted.`;
+}
+
 export interface Unjudged {
   site: number;
   bytes: number;
@@ -65,16 +91,26 @@ function reasonOf(tickets: number[], points: Point[]): string {
   if (early === tickets.length) return "born before the second point: start and warming up";
   if (late === tickets.length) return "born after the last point but one: its step is not over";
   if (early + late === tickets.length) return "born before the second point or after the last but one";
+  // Steps enough, and no survivor site all the same: what an earlier failure explains is not counted.
+  if (judged.size >= kSurvivorSteps) return "born before an earlier failure that the job got over: kept since then, not retained";
   return `left something behind in ${judged.size} of the judged steps; ${kSurvivorSteps} are needed`;
+}
+
+const kUnjudging = new Set(["too_few", "lapped"]); // bases by which no step is
+const kLeastPoints_count = 4;
+
+// Whether what a site left in its steps is judged at all.
+export function judgesSites(evidence: Evidence): boolean {
+  const growth = growthOf(evidence);
+  return growth !== null && !kUnjudging.has(growth.basis) && pointsOf(evidence).length >= kLeastPoints_count;
 }
 
 const kListed_count = 12;
 
 export function unjudgedOf(evidence: Evidence): Unjudged[] {
-  const growth = growthOf(evidence);
   const extents = evidence.extents;
   const points = pointsOf(evidence);
-  if (growth === null || extents === null || points.length < 4) return [];
+  if (extents === null || !judgesSites(evidence)) return [];
   const survivors = new Set(survivorsOf(evidence).map((one) => one.site));
   const at = (name: string) => extents.columns.indexOf(name);
   const [of, size, birth] = [at("site"), at("size_bytes"), at("allocation")]; // live blocks alone have a birth

@@ -3,19 +3,18 @@
 // Active and reserved at the points that growth is judged by.
 import { useRef } from "preact/hooks";
 import { byteSteps } from "../parts/lane_points";
-import { amountText, changeText, grouped, stepText } from "../parts/units";
-import { session } from "../session";
+import { amountText, changeText, counted, grouped, stepText } from "../parts/units";
 import { Head, Scroll } from "./common";
 import { useWidth } from "./canvas";
-import { goToTicket } from "./instant";
-import type { Point } from "./retention_evidence";
+import { TicketButton } from "./instant_buttons";
+import type { Point, Spacing } from "./retention_evidence";
 
 const kHeight_px = 190;
 const kLeft_px = 62;
 const kRight_px = 12;
 const kBottom_px = 20;
 
-export function GrowthLine({ points }: { points: Point[] }) {
+export function GrowthLine({ points, spacing }: { points: Point[]; spacing: Spacing | null }) {
   const box = useRef<HTMLDivElement>(null);
   const width_px = Math.max(200, useWidth(box));
   const top = Math.max(1, ...points.map((point) => Math.max(point.active_bytes, point.reserved_bytes || 0))) * 1.05;
@@ -61,7 +60,8 @@ export function GrowthLine({ points }: { points: Point[] }) {
         </text>
       </svg>
       <figcaption class="small quiet">
-        Line with dots: active (filled: it rose since the point before); thin line: reserved. {changeText(grown)} over {points.length - 1} steps.
+        Line with dots: active (filled: it rose since the point before); dashed line: reserved. {changeText(grown)} from the first point to the last
+        {spacing !== null && `, over ${counted(spacing.steps, "step")}`}.
       </figcaption>
       <details class="small screen-only">
         <summary>The points as a table</summary>
@@ -75,13 +75,7 @@ export function GrowthLine({ points }: { points: Point[] }) {
                     {at + 1}
                   </th>
                   <td class="number">
-                    {session.value === null ? (
-                      grouped(point.ticket)
-                    ) : (
-                      <button type="button" class="plain" onClick={() => goToTicket(point.ticket)}>
-                        {grouped(point.ticket)}
-                      </button>
-                    )}
+                    <TicketButton ticket={point.ticket} to="retention" />
                   </td>
                   <td class="number">{amountText(point.active_bytes)}</td>
                   <td class="number">{at === 0 ? "" : changeText(point.active_bytes - points[at - 1].active_bytes)}</td>

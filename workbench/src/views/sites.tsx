@@ -4,7 +4,7 @@
 import { signal } from "@preact/signals";
 import type { SiteSum } from "../history/site_sums";
 import { changeText, counted, grouped, shareText, sizeText } from "../parts/units";
-import { instant, reference, session, site } from "../session";
+import { device, instant, ofIncident, reference, session, site } from "../session";
 import { Bytes, Swatch } from "./common";
 import { failureRow, instantText } from "./instant";
 import { Stack } from "./map_details";
@@ -21,14 +21,15 @@ interface SiteRow extends SiteSum {
 }
 
 const order = signal<{ key: Key; down: boolean }>({ key: "bytes", down: true });
-const all = signal(false);
+const all = ofIncident(false);
 const kShown_count = 50;
 
-function retainedAtFailure(): Map<number, number> | null {
+// Of the device that failed: the receipt judges no other.
+export function retainedAtFailure(): Map<number, number> | null {
   const open = session.value;
   if (open === null || instant.value !== failureRow()) return null;
-  const { sites } = open.incident.receipt.evidence;
-  if (sites === null) return null;
+  const { sites, failure } = open.incident.receipt.evidence;
+  if (sites === null || failure?.device !== device.value) return null;
   return new Map(sites.map((entry) => [Number(entry.site), Number(entry.retained_bytes)]));
 }
 
@@ -193,7 +194,9 @@ export function SitesTable() {
           </button>
         </p>
       )}
-      {retained === null && failureRow() !== null && <p class="small quiet">What a site retains is known at the failure only.</p>}
+      {retained === null && failureRow() !== null && (
+        <p class="small quiet">What a site retains is known at the failure only, on the device that failed.</p>
+      )}
     </section>
   );
 }

@@ -98,8 +98,7 @@ function shownColumn(values: (bigint | null)[]): string[] {
   return values.map((value, at) => (value === null ? "not known" : hundredthsText(rounded[at])));
 }
 
-// Rows with something in one of the balances at least; active and free always.
-export function splitRows(incident: Incident, splits: Split[]): SplitRow[] {
+export function allRows(incident: Incident, splits: Split[]): SplitRow[] {
   const parts = partsOf(incident, splits);
   const bytes = splits.map((split) =>
     parts.map((part) => {
@@ -108,17 +107,24 @@ export function splitRows(incident: Incident, splits: Split[]): SplitRow[] {
     }),
   );
   const shown = bytes.map(shownColumn);
-  return parts
-    .map((part, row) => ({
-      key: part.key,
-      paint: part.paint,
-      pattern: part.pattern,
-      label: part.label,
-      note: part.note,
-      residual: part.residual ?? false,
-      columns: splits.map((_, column) => ({ bytes: bytes[column][row], shown: shown[column][row] })),
-    }))
-    .filter((row) => ["active", "free"].includes(row.key) || row.columns.some((column) => column.bytes !== null && column.bytes !== 0n));
+  return parts.map((part, row) => ({
+    key: part.key,
+    paint: part.paint,
+    pattern: part.pattern,
+    label: part.label,
+    note: part.note,
+    residual: part.residual ?? false,
+    columns: splits.map((_, column) => ({ bytes: bytes[column][row], shown: shown[column][row] })),
+  }));
+}
+
+export const isAlwaysShown = (key: string) => key === "active" || key === "free";
+
+// Rows with something in one of the balances at least; active and free always.
+export function splitRows(incident: Incident, splits: Split[]): SplitRow[] {
+  return allRows(incident, splits).filter(
+    (row) => isAlwaysShown(row.key) || row.columns.some((column) => column.bytes !== null && column.bytes !== 0n),
+  );
 }
 
 // What the bar is drawn against: the card, or what is known of it.

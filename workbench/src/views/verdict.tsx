@@ -2,16 +2,20 @@
 //
 // What happened, in ten seconds: the sentence, the margin to scale, the split that adds up, and the four hypotheses.
 import type { Incident } from "../data/incident";
-import type { Balance } from "../data/receipt";
+import type { Balance, HypothesisName } from "../data/receipt";
 import { plainText } from "../data/names";
-import { unbroken } from "../parts/units";
+import { amountText, big, unbroken } from "../parts/units";
+import { kHypotheses } from "../parts/words";
 import { device, opened, receiptOnly, session, view } from "../session";
 import { Scroll } from "./common";
-import { goToFailure, goToPeak } from "./instant";
+import { goToFailure } from "./instant";
+import { PeakButton } from "./instant_buttons";
+import { book } from "./names";
 import { SplitBar, SplitTable, type SplitColumn } from "./split_table";
 import { Hypotheses } from "./verdict_cards";
 import { WayThere } from "./verdict_lanes";
 import { MarginBar } from "./verdict_margin";
+import { Dimensions } from "./verdict_dimensions";
 import { OtherFailures, Remedies, Unknowns, VerdictQualifiers } from "./verdict_more";
 import { Shapes } from "./verdict_shapes";
 import { TopSites } from "./verdict_sites";
@@ -20,9 +24,12 @@ import "./verdict.css";
 function Sentence({ incident }: { incident: Incident }) {
   const { headline } = incident.outline;
   const { failure } = incident.receipt.evidence;
+  const toMap = () => {
+    view.value = "map";
+  };
   const show = (go: () => void) => () => {
     go();
-    view.value = "map";
+    toMap();
   };
   return (
     <section class="card stack sentence" aria-label="what happened">
@@ -34,6 +41,7 @@ function Sentence({ incident }: { incident: Incident }) {
       )}
       {failure === null && headline.cause === null && <p class="cause">{headline.event ?? "Nothing ran out of memory in this recording."}</p>}
       <Try incident={incident} />
+      <Besides incident={incident} />
       {session.value !== null && (
         <div class="row screen-only">
           {failure !== null && (
@@ -41,14 +49,14 @@ function Sentence({ incident }: { incident: Incident }) {
               memory at the failure
             </button>
           )}
-          <button type="button" class="small" onClick={show(goToPeak)}>
-            memory at the peak
-          </button>
+          <PeakButton text="memory at the peak" then={toMap} />
         </div>
       )}
     </section>
   );
 }
+
+const kShares: Partial<Record<HypothesisName, string>> = { retention: "retained_bytes", external: "removable_outside_bytes" };
 
 function Try({ incident }: { incident: Incident }) {
   const { fix } = incident.receipt.verdict;
@@ -56,6 +64,43 @@ function Try({ incident }: { incident: Incident }) {
     <p>
       <strong>try</strong> {fix}
     </p>
+  );
+}
+
+// What else had its share, and the site that keeps most: the fix of the cause alone may buy a few steps only.
+function Besides({ incident }: { incident: Incident }) {
+  const { verdict, evidence } = incident.receipt;
+  const survivors = (evidence.growth?.survivors ?? []).map(({ site, bytes }) => ({ site: Number(site), bytes: big(bytes) }));
+  const retained = verdict.primary === "retention" || verdict.contributing.includes("retention");
+  const most = survivors.reduce<(typeof survivors)[0] | null>((one, other) => (one !== null && one.bytes >= other.bytes ? one : other), null);
+  const largest = retained ? most : null;
+  if (verdict.contributing.length === 0 && largest === null) return null;
+  return (
+    <>
+      {verdict.contributing.map((name) => (
+        <p>
+          <strong>contributing</strong> {kHypotheses[name].title}
+          {kShares[name] !== undefined && verdict.numbers !== null && `, ${amountText(verdict.numbers[kShares[name]])}`}
+          {verdict.hypotheses?.[name].fix && `: ${verdict.hypotheses[name].fix}`}
+        </p>
+      ))}
+      {largest !== null && (
+        <p class="wrap">
+          <strong>kept most</strong> <span class="mono">{book(incident).site(largest.site)}</span>, {unbroken(amountText(largest.bytes))}{" "}
+          {session.value !== null && (
+            <button
+              type="button"
+              class="small screen-only"
+              onClick={() => {
+                view.value = "retention";
+              }}
+            >
+              what is kept
+            </button>
+          )}
+        </p>
+      )}
+    </>
   );
 }
 
@@ -72,7 +117,9 @@ function Split({ incident }: { incident: Incident }) {
   if (columns.length === 0) return null;
   return (
     <section class="card stack" aria-labelledby="split">
-      <h2 id="split">Who held the card at the {columns[0].title}</h2>
+      <h2 id="split">
+        Who held {incident.outline.devices.length > 1 ? `cuda:${wanted}` : "the card"} at the {columns[0].title}
+      </h2>
       <SplitBar incident={incident} split={columns[0].split} label={`the card at the ${columns[0].title}`} />
       <Scroll label="split of the card">
         <SplitTable incident={incident} columns={columns} caption="" />
@@ -80,6 +127,8 @@ function Split({ incident }: { incident: Incident }) {
     </section>
   );
 }
+
+const kUndecided = 11; // exit status
 
 export function VerdictView() {
   const incident = opened.value;
@@ -89,6 +138,12 @@ export function VerdictView() {
   const one = evidence.failure?.device ?? device.value;
   return (
     <div class="stack verdict">
+      {evidence.failure !== null && evidence.failure.device !== device.value && (
+        <p class="notice" role="status">
+          The verdict is of cuda:{evidence.failure.device}, where the failure was; cuda:{device.value}, which is chosen, had none. The way there shows
+          the chosen card.
+        </p>
+      )}
       <div class="verdict-top">
         <Sentence incident={incident} />
         {judged && (
@@ -97,13 +152,17 @@ export function VerdictView() {
             <MarginBar
               verdict={verdict}
               totalKnown={(evidence.ledgers?.total_bytes ?? null) !== null}
+              marginKnown={(evidence.ledgers?.margin_bytes ?? null) !== null && !verdict.qualifiers.includes("cap_or_driver_refused")}
               foreign={evidence.failure?.allocator === "foreign"}
             />
           </section>
         )}
         {!receiptOnly.value && <WayThere incident={incident} />}
       </div>
-      <Hypotheses verdict={verdict} />
+      {!judged && verdict.exit_status === kUndecided && (
+        <p class="notice">Nothing is decided: all four hypotheses are undecidable.</p>
+      )}
+      <Hypotheses verdict={verdict} totalKnown={(evidence.ledgers?.total_bytes ?? null) !== null} />
       <div class="columns">
         <div class="stack">
           {evidence.failure === null && <Shapes incident={incident} />}
@@ -112,6 +171,7 @@ export function VerdictView() {
         </div>
         <div class="stack">
           <TopSites incident={incident} device={one} />
+          <Dimensions incident={incident} />
           <VerdictQualifiers names={verdict.qualifiers} />
           <Unknowns incident={incident} />
           <OtherFailures incident={incident} />

@@ -107,10 +107,29 @@ function marginText(hypothesis: HypothesisVerdict): string | null {
   if (hypothesis.margin_bytes === null) return null;
   const low = changeText(big(hypothesis.margin_bytes));
   const high = hypothesis.margin_high_bytes;
-  return high === undefined ? low : `${low} to ${changeText(big(high))}`;
+  return high === undefined || changeText(big(high)) === low ? low : `${low} to ${changeText(big(high))}`;
 }
 
-function Card({ name, hypothesis }: { name: HypothesisName; hypothesis: HypothesisVerdict }) {
+// What leaves an undecidable one open: the relation above is of one end alone and may look like an answer.
+export function openText(name: HypothesisName, { numbers, hypotheses }: Verdict, totalKnown: boolean): string | null {
+  if (numbers === null || hypotheses === null || hypotheses[name].status !== "undecidable") return null;
+  const n = (member: string) => big(numbers[`${member}_bytes`] ?? 0);
+  if (!totalKnown) {
+    if (name === "external") return `how much is outside PyTorch is not known; at least ${amountText(n("deficit"))} were lacking`;
+    return `the card's size is not known, so τ is at least ${amountText(n("threshold"))} and the deficit at least ${amountText(n("deficit"))}`;
+  }
+  const [low, high, word] =
+    name === "retention"
+      ? [n("retained"), n("retained_upper"), "retained"]
+      : name === "external"
+        ? [n("removable_outside"), n("removable_outside_upper"), "removable"]
+        : [0n, 0n, ""];
+  if (low === high) return null;
+  const [reach, reached] = n("margin") >= n("threshold") ? ["floor", n("contribution_floor")] : ["deficit", n("deficit")];
+  return `${word} between ${amountText(low)} and ${amountText(high)}, ${reach} ${amountText(reached)}`;
+}
+
+function Card({ name, hypothesis, open }: { name: HypothesisName; hypothesis: HypothesisVerdict; open: string | null }) {
   const margin = marginText(hypothesis);
   return (
     <article class={`card stack hypothesis hypothesis-${hypothesis.status}`} aria-labelledby={`hypothesis-${name}`}>
@@ -120,7 +139,12 @@ function Card({ name, hypothesis }: { name: HypothesisName; hypothesis: Hypothes
       </div>
       <p class="small quiet">{kHypotheses[name].question}</p>
       <Inequality text={hypothesis.inequality} />
-      {margin !== null && (
+      {open !== null && (
+        <p class="small">
+          <strong>open</strong> {open}
+        </p>
+      )}
+      {margin !== null && open === null && (
         <p class="small quiet">
           its own margin <span class="nowrap">{margin}</span>
         </p>
@@ -148,7 +172,7 @@ function Card({ name, hypothesis }: { name: HypothesisName; hypothesis: Hypothes
 
 const kOrder = ["primary", "contributing", "undecidable", "rejected"];
 
-export function Hypotheses({ verdict }: { verdict: Verdict }) {
+export function Hypotheses({ verdict, totalKnown }: { verdict: Verdict; totalKnown: boolean }) {
   const { hypotheses } = verdict;
   if (hypotheses === null) return null;
   const names = (Object.keys(kHypotheses) as HypothesisName[]).sort(
@@ -159,7 +183,7 @@ export function Hypotheses({ verdict }: { verdict: Verdict }) {
       <h2 id="hypotheses">Four hypotheses, always judged</h2>
       <div class="hypotheses">
         {names.map((name) => (
-          <Card name={name} hypothesis={hypotheses[name]} />
+          <Card name={name} hypothesis={hypotheses[name]} open={openText(name, verdict, totalKnown)} />
         ))}
       </div>
     </section>

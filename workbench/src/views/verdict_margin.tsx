@@ -6,7 +6,14 @@ import { sumText, type Term } from "../parts/inequality";
 import { amountText, big, exactText, minus } from "../parts/units";
 import { Swatch } from "./common";
 
-export function MarginBar({ verdict, totalKnown, foreign }: { verdict: Verdict; totalKnown: boolean; foreign: boolean }) {
+interface Shape {
+  verdict: Verdict;
+  totalKnown: boolean;
+  marginKnown: boolean; // else the numbers are the least that may have been available
+  foreign: boolean;
+}
+
+export function MarginBar({ verdict, totalKnown, marginKnown, foreign }: Shape) {
   const { numbers } = verdict;
   if (numbers === null) return <p>Margin and threshold are not known: the numbers settle nothing.</p>;
   const available = big(numbers.available_bytes);
@@ -29,6 +36,8 @@ export function MarginBar({ verdict, totalKnown, foreign }: { verdict: Verdict; 
   const share = (bytes: bigint) => `${(Math.max(0, Number(bytes)) / scale) * 100}%`;
   const marginShare = share(margin < 0n ? -margin : margin);
   const wide = Number(margin < 0n ? -margin : margin) / scale > 0.12;
+  const isFact = totalKnown && marginKnown;
+  const bound = !totalKnown ? "at least " : marginKnown ? "" : "up to ";
   const text = `margin ${sum.sum} = ${sum.terms[0]} available ${minus} ${sum.terms[1]} active ${minus} ${sum.terms[2]} asked`;
   return (
     <figure class="margin" aria-labelledby="margin-text">
@@ -76,12 +85,13 @@ export function MarginBar({ verdict, totalKnown, foreign }: { verdict: Verdict; 
         </ul>
         <span class="small">
           {!totalKnown && "On the smallest card that it can be: "}
+          {totalKnown && !marginKnown && "With the least that may have been available: "}
           {room
             ? foreign
               ? "Free memory and what PyTorch's cache could give back would have sufficed: margin ≥ τ."
               : "The request would have fit, had the free bytes been in one piece: margin ≥ τ."
-            : `Margin < τ, so something else was lacking: deficit ${totalKnown ? "" : "at least "}${amountText(big(numbers.deficit_bytes))} ` +
-              `= τ ${minus} margin is what a relief would have had to bring.`}
+            : `Margin < τ, so something else ${isFact ? "was" : "would have been"} lacking: ` +
+              `deficit ${bound}${amountText(big(numbers.deficit_bytes))} = τ ${minus} margin is what a relief would have had to bring.`}
         </span>
       </figcaption>
     </figure>

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Beside the verdict: what to try and how to prove it, what is not known, and what else failed in the recording.
+import { diffCommand, isChosen } from "../checks/commands";
 import type { Incident } from "../data/incident";
 import type { Count, HypothesisName, Rows } from "../data/receipt";
-import { quoted } from "../data/shell";
-import { counted, grouped } from "../parts/units";
+import { counted } from "../parts/units";
 import { kHypotheses, kMembers, kUncertain } from "../parts/words";
-import { session, view } from "../session";
 import { Bytes, Command, Head, Scroll } from "./common";
-import { goToTicket } from "./instant";
+import { TicketButton } from "./instant_buttons";
 import { Qualifiers } from "./verdict_cards";
 
 interface Remedy {
@@ -33,7 +32,6 @@ function remedies(incident: Incident): Remedy[] {
 export function Remedies({ incident }: { incident: Incident }) {
   const list = remedies(incident);
   if (list.length === 0) return null;
-  const file = incident.outline.file;
   return (
     <section class="card stack" aria-labelledby="remedies">
       <h2 id="remedies">The smallest fix, and its proof</h2>
@@ -64,8 +62,12 @@ export function Remedies({ incident }: { incident: Incident }) {
           )}
         </dl>
       ))}
-      <p class="small quiet">Record the job again with the fix alone, as AFTER.bin; this compares the two:</p>
-      <Command text={`memsnap-replay diff ${file === null ? "BEFORE.bin" : quoted(file)} AFTER.bin`} label="comparison" />
+      <p class="small quiet">
+        Record the job again with the fix alone, as AFTER.bin; this compares the two
+        {isChosen(incident) && ", from the receipt that this page exports"}. What else is changed on purpose is declared with{" "}
+        <code>--changed FIELD</code>.
+      </p>
+      <Command text={diffCommand(incident, null)} label="comparison" />
     </section>
   );
 }
@@ -85,6 +87,12 @@ interface Unknown {
   detail: string;
 }
 
+// What the page shows all the same, and as what.
+const kShownInPart: Record<string, string> = {
+  active_bytes: "active (shown without what was freed and is still waited for)",
+  margin_bytes: "margin (shown as the least that it can be)",
+};
+
 function unknowns(incident: Incident): Unknown[] {
   const { capture, evidence, verdict } = incident.receipt;
   const list: Unknown[] = [];
@@ -93,13 +101,15 @@ function unknowns(incident: Incident): Unknown[] {
     if (one.probe !== null) probes.set(one.probe, [...(probes.get(one.probe) ?? []), kHypotheses[name as HypothesisName].title]);
   }
   for (const [probe, of] of probes) list.push({ what: of.join(", "), detail: probe });
+  // A failed call that is not the allocator's has a size of its own, and no request of PyTorch's.
+  const absent = evidence.failure?.allocator === "foreign" ? "failure.request_bytes" : null;
   const fields = Object.entries(evidence.provenance)
-    .filter(([, known]) => known === "unknown")
+    .filter(([name, known]) => known === "unknown" && name !== absent)
     .map(([name]) => name.replace(/^.*\./, ""));
   if (fields.length !== 0)
     list.push({
       what: "numbers not known at the failure",
-      detail: fields.map((name) => kMembers[name] ?? name.replace(/_bytes$/, "").replaceAll("_", " ")).join("; "),
+      detail: fields.map((name) => kShownInPart[name] ?? kMembers[name] ?? name.replace(/_bytes$/, "").replaceAll("_", " ")).join("; "),
     });
   for (const word of (capture.uncertain as string[] | undefined) ?? []) list.push({ what: "the recording", detail: kUncertain[word] ?? word });
   const blind = Number(capture.blind_count ?? 0);
@@ -128,23 +138,6 @@ export function Unknowns({ incident }: { incident: Incident }) {
         </dl>
       )}
     </section>
-  );
-}
-
-function Ticket({ ticket }: { ticket: Count }) {
-  if (session.value === null) return <>{grouped(ticket)}</>;
-  return (
-    <button
-      type="button"
-      class="plain"
-      title="go to this instant"
-      onClick={() => {
-        goToTicket(Number(ticket));
-        view.value = "lanes";
-      }}
-    >
-      {grouped(ticket)}
-    </button>
   );
 }
 
@@ -191,7 +184,7 @@ export function OtherFailures({ incident }: { incident: Incident }) {
               {failures.map((one) => (
                 <tr class={one.ticket === evidence.failure?.ticket ? "chosen" : ""}>
                   <td class="number">
-                    <Ticket ticket={one.ticket} />
+                    <TicketButton ticket={one.ticket} to="lanes" />
                   </td>
                   <td>cuda:{one.device}</td>
                   <td class="number">
@@ -211,13 +204,13 @@ export function OtherFailures({ incident }: { incident: Incident }) {
       {near.length > 0 && (
         <Scroll label="near misses">
           <table>
-            <caption>near misses: refused, then served</caption>
+            <caption>near misses: refused, and got over</caption>
             <Head columns={["#ticket", "device", "#asked", "refused", "kind"]} />
             <tbody>
               {near.map((one) => (
                 <tr>
                   <td class="number">
-                    <Ticket ticket={one.ticket} />
+                    <TicketButton ticket={one.ticket} to="lanes" />
                   </td>
                   <td>cuda:{one.device}</td>
                   <td class="number">

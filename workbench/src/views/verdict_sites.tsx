@@ -20,14 +20,18 @@ interface Row {
   phase: number;
 }
 
-function rowsOf(incident: Incident, device: number): { title: string; rows: Row[]; all: number } | null {
+// `bytes`: of all sites, listed or not.
+function rowsOf(incident: Incident, device: number): { title: string; rows: Row[]; all: number; bytes: number } | null {
   const { evidence } = incident.receipt;
   if (evidence.sites !== null) {
     const rows = evidence.sites as unknown as Row[];
-    return { title: "Live at the failure, by birth site", rows, all: rows.length };
+    const bytes = rows.reduce((sum, row) => sum + Number(row.bytes), 0);
+    return { title: "Live at the failure, by birth site", rows, all: rows.length, bytes };
   }
-  const peak = (evidence.peak_sites as { device: number; site_count: Count; rows: Row[] }[] | undefined)?.find((one) => one.device === device);
-  return peak === undefined ? null : { title: "Live at the peak, by birth site", rows: peak.rows, all: Number(peak.site_count) };
+  const told = evidence.peak_sites as { device: number; site_count: Count; bytes: Count; rows: Row[] }[] | undefined;
+  const peak = told?.find((one) => one.device === device);
+  if (peak === undefined) return null;
+  return { title: "Live at the peak, by birth site", rows: peak.rows, all: Number(peak.site_count), bytes: Number(peak.bytes) };
 }
 
 export function TopSites({ incident, device }: { incident: Incident; device: number }) {
@@ -35,7 +39,6 @@ export function TopSites({ incident, device }: { incident: Incident; device: num
   if (list === null || list.rows.length === 0) return null;
   const names = book(incident);
   const most = Number(list.rows[0].bytes);
-  const total = list.rows.reduce((sum, row) => sum + Number(row.bytes), 0);
   const told = list.rows.some((row) => row.category !== "unknown");
   return (
     <section class="card stack" aria-labelledby="top-sites">
@@ -80,7 +83,7 @@ export function TopSites({ incident, device }: { incident: Incident; device: num
                 <td class="number">
                   <Bytes bytes={row.bytes} />
                 </td>
-                <td class="number">{shareText(Number(row.bytes), total)}</td>
+                <td class="number">{shareText(Number(row.bytes), list.bytes)}</td>
                 <td class="number">{grouped(row.block_count)}</td>
                 {told && (
                   <td class="nowrap">

@@ -8,6 +8,7 @@ import { expect, inject, test } from "vitest";
 import { checked, objections } from "./support/checked";
 import { judged, JUDGED, replay, top } from "./support/memsnap";
 import { openPage } from "./support/open";
+import { changedPage, packed, partsOf } from "./support/page_parts";
 import { fixtureText, pageOf, ringOf } from "./support/pages";
 import { show } from "./support/views";
 
@@ -35,10 +36,14 @@ test.each(kFixtures)("%s", async (name) => {
 });
 
 test("the check of a fixture sees a receipt that says another number", async () => {
-  const { checks } = await checked(pageOf("six_part"));
-  const forged = checks.map((check) => ({ ...check }));
-  forged[0].result = { kind: "differs", difference: { row: null, ticket: null, member: "margin_bytes", page: "1", told: "2" } };
-  expect(objections(forged)).toHaveLength(1);
+  const member = (bytes: string) => `"largest_free_extent_bytes":${bytes}`;
+  const another = (text: string) => text.replace(new RegExp(member("(\\d+)")), (_, bytes: string) => member(String(Number(bytes) + 1)));
+  const receipt = partsOf(pageOf("six_part")).get("receipt")!.toString();
+  expect(another(receipt)).not.toBe(receipt);
+  const forged = changedPage(pageOf("six_part"), "another-number.html", (part, text) => (part === "receipt" ? packed(another(receipt)) : text));
+  const found = objections((await checked(forged)).checks);
+  expect(found.join("\n")).toContain("largest_free_extent_bytes");
+  expect(found.join("\n")).toContain("digests.evidence");
 });
 
 test.each(kShown)("the browser finds the same of %s", async (name) => {
@@ -49,10 +54,39 @@ test.each(kShown)("the browser finds the same of %s", async (name) => {
   expect(await panel.getByRole("status").first().innerText()).toMatch(/\b0\s*differ\b/);
 });
 
+interface Told {
+  verdict: { primary: string | null; qualifiers: string[]; hypotheses: Record<string, { status: string }> | null };
+}
+
+// "Live-set pressure" as "live_set": how the receipt calls it.
+const memberOf = (title: string) => title.toLowerCase().replace(/ pressure$/, "").replace(/[- ]/g, "_");
+
 test.each(kShown)("the verdict shown of %s is the one that memsnap-replay prints", async (name) => {
-  const verdict = (JSON.parse(judged(ringOf(name), "--json", "-").stdout) as { verdict: { primary: string | null; qualifiers: string[] } }).verdict;
+  const { verdict } = JSON.parse(judged(ringOf(name), "--json", "-").stdout) as Told;
   const page = await openPage(pageOf(name));
-  const text = (await (await show(page, "Verdict")).innerText()).toLowerCase().replace(/[-_]/g, " ");
-  if (verdict.primary !== null) expect(text).toContain(verdict.primary.replace(/_/g, " "));
-  for (const qualifier of verdict.qualifiers) expect(text).toContain(qualifier.replace(/_/g, " "));
+  const panel = await show(page, "Verdict");
+  const cards = await panel.getByRole("article").all();
+  const shown = await Promise.all(
+    cards.map(async (card) => [memberOf(await card.getByRole("heading").innerText()), await card.locator(".status").innerText()]),
+  );
+  const status = Object.fromEntries(shown.map(([member, text]) => [member, text.replace(/^\W+/, "").toLowerCase()]));
+  expect(status).toEqual(Object.fromEntries(Object.entries(verdict.hypotheses ?? {}).map(([member, told]) => [member, told.status])));
+  const cause = (await panel.getByRole("region", { name: "what happened" }).innerText()).toLowerCase().replace(/[- ]/g, "_");
+  if (verdict.primary !== null) expect(cause.startsWith(verdict.primary), `${cause}: ${verdict.primary}`).toBe(true);
+  expect(await panel.getByRole("region", { name: "Qualifiers" }).locator("code").allInnerTexts()).toEqual(verdict.qualifiers);
+});
+
+test.each(["lost_failure", "failure_not_placed"])("of %s, where a failure cannot be judged, the page says that nothing is decided", async (name) => {
+  expect(judged(ringOf(name), "--json", "-").code).toBe(11);
+  const page = await openPage(pageOf(name));
+  expect(await (await show(page, "Verdict")).innerText()).toMatch(/all four hypotheses are undecidable/i);
+});
+
+// Its request, as long as it is, would go on for ever below the map.
+test("a request that is corrupt is drawn as far as the map goes", async () => {
+  const events = fixtureText("edge_corrupt_short").replace("alloc w s1+0 800MiB", "alloc w s1+0 700MiB");
+  expect(events).not.toBe(fixtureText("edge_corrupt_short"));
+  const page = await openPage(pageOf("corrupt_request_with_a_hole", () => events));
+  const panel = await show(page, "Memory map");
+  expect(await panel.innerText()).toContain("hole");
 });

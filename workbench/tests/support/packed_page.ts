@@ -27,7 +27,10 @@ export const kReceipt = {
   environment: {},
   dictionary: {},
   evidence: { failure: { device: 0, ticket: 7, segment_request_bytes: 1 }, holders: [], provenance: {} },
-  verdict: { primary: null, qualifiers: [], hypotheses: null, exit_status: 11 },
+  verdict: {
+    primary: null, contributing: [], rejected: [], undecidable: [], qualifiers: [], exit_status: 11, fix: null, proof: null, numbers: null,
+    hypotheses: null,
+  },
   times: {},
   digest: { algorithm: "sha256", evidence: "0", receipt: "0" },
 };

@@ -172,6 +172,14 @@ test("a page that holds a part of the events says what it could not look at, and
   expect(resultOf(checks, "sites.lifetimes").kind).toBe("not_recomputed");
 });
 
+// What decided each of them lies before or behind the events of such a page.
+test.each([
+  "async_backend", "baseline_after_growth", "deferred_free", "edge_slow_leak_reached", "fit_ignored", "neighbour_same_job", "survived_then_fatal",
+])("%s, summarised to four events, is not called forged", async (name) => {
+  const checks = await checksOf(await openFixture(name, ["--html-events", "4"]));
+  expect(checks.flatMap(({ id, result }) => (result.kind === "differs" ? [[id, result.difference]] : []))).toEqual([]);
+});
+
 test("progress is told from the first group to the last, in order", async () => {
   const incident = await openFixture("six_part");
   const seen: number[] = [];

@@ -12,6 +12,8 @@ import { replay } from "../../lesson/make";
 import { comparisonOf } from "../../src/data/comparison";
 import { PageError } from "../../src/data/error";
 import type { Incident } from "../../src/data/incident";
+import { openIncident } from "../../src/data/open";
+import { partsOfText } from "../../src/data/parts";
 import { receiptIncident } from "../../src/data/receipt_incident";
 import { canonicalText } from "../../src/data/receipt_digest";
 import {
@@ -25,7 +27,9 @@ import {
   siteComparison,
   splitPairs,
   sumOf,
+  sumOfDifferences,
 } from "../../src/views/compare_model";
+import { pageOf } from "../support/pages";
 
 const kTop = fileURLToPath(new URL("../../..", import.meta.url));
 const kBuild = process.env.MEMSNAP_BUILD ?? join(kTop, "build");
@@ -83,7 +87,7 @@ describe("two splits of the card", () => {
       const pairs = splitPairs(before, a, after, b);
       expect(sumOf(pairs, "before")).toBe(cardHundredths(a));
       expect(sumOf(pairs, "after")).toBe(cardHundredths(b));
-      expect(sumOf(pairs, "difference")).toBe(sumOf(pairs, "after") - sumOf(pairs, "before"));
+      expect(sumOfDifferences(pairs)).toBe(sumOf(pairs, "after") - sumOf(pairs, "before"));
     }
   });
 
@@ -108,6 +112,39 @@ function withSites(incident: Incident, scope: string, tokens: string[], names: s
     },
   };
 }
+
+describe("what other processes hold, told on one side only", () => {
+  const pairs = () => {
+    const [before, after] = [incidentOf("holder_unknown"), incidentOf("external")];
+    const [a, b] = [balanceOf(before, 0, "last")!, balanceOf(after, 0, "last")!];
+    expect([a.others_bytes, b.others_bytes !== null]).toEqual([null, true]);
+    return { a, b, pairs: splitPairs(before, a, after, b) };
+  };
+
+  it("is not known on the other, and never 0", () => {
+    const others = pairs().pairs.find((pair) => pair.key === "others")!;
+    expect([others.before, others.difference]).toEqual([null, null]);
+    expect(others.after).toBeGreaterThan(0n);
+  });
+
+  it("is compared with the residual that has it in it, so that the differences add up", () => {
+    const { a, b, pairs: found } = pairs();
+    const residual = found.find((pair) => pair.key === "residual")!;
+    expect(residual.label).toContain("other processes");
+    expect(sumOf(found, "before")).toBe(cardHundredths(a));
+    expect(sumOf(found, "after")).toBe(cardHundredths(b));
+    expect(sumOfDifferences(found)).toBe(cardHundredths(b)! - cardHundredths(a)!);
+  });
+
+  it("keeps a part without a number from being summed as 0", () => {
+    const incident = incidentOf("external");
+    const balance = balanceOf(incident, 0, "last")!;
+    const unknown = { ...balance, free_bytes: null };
+    const found = splitPairs(incident, unknown, incident, balance);
+    expect(found.find((pair) => pair.key === "free")).toMatchObject({ before: null, difference: null });
+    expect(sumOfDifferences(found)).toBeNull();
+  });
+});
 
 describe("sites of two recordings", () => {
   const sites = () => [incidentOf("retention"), incidentOf("six_part")] as const;
@@ -137,6 +174,26 @@ describe("sites of two recordings", () => {
     const { matched, rows } = siteComparison(a, b, 0);
     expect(matched).toBe("names");
     expect(rows.filter((row) => row.before !== null && row.after !== null).map((row) => row.label)).toEqual(["g"]);
+  });
+
+  it("of pages that may hold names and have none are not matched by frames, and no growth is made up", () => {
+    const mayHold = (incident: Incident): Incident => ({ ...incident, outline: { ...incident.outline, with_names: true } });
+    const [before, after] = sites();
+    const [a, b] = [withSites(before, "ring", ["site-a"], null), withSites(after, "ring", ["site-c"], null)].map(mayHold);
+    const { matched, rows } = siteComparison(a, b, 0);
+    expect(matched).toBe("nothing");
+    expect(rows.some((row) => row.difference === null)).toBe(true);
+    expect(rows.filter((row) => row.label.startsWith("site-")).every((row) => row.difference === null)).toBe(true);
+  });
+
+  it("without frames, among others that have some, grew by what nobody knows", () => {
+    const [before, after] = sites();
+    const [a, b] = [withSites(before, "ring", ["site-a", "site-b"], ["f", "g"]), withSites(after, "ring", ["site-c", "site-d"], ["g", "h"])];
+    delete a.names.sites[0].frames;
+    const { matched, rows } = siteComparison(a, b, 0);
+    expect(matched).toBe("names");
+    expect(rows.find((row) => row.label === "f")!.difference).toBeNull();
+    expect(rows.find((row) => row.label === "h")!.difference).not.toBeNull();
   });
 
   it("of one ring are all matched, and nothing grew", () => {
@@ -180,6 +237,13 @@ describe("a comparison of memsnap-replay diff", () => {
 });
 
 describe("a receipt alone", () => {
+  it("counts the events that its page has: none that is missing, and none of an unknown kind", async () => {
+    const { outline, receipt } = incidentOf("minor_version");
+    expect(Number(receipt.capture.unknown_kind_count)).toBeGreaterThan(0);
+    const page = await openIncident(partsOfText(pageOf(join(kTop, "fixtures", "minor_version")))!.before);
+    expect(outline.window).toEqual(page.outline.window);
+  });
+
   it("is an incident without events, and says so", () => {
     const { incident, faults } = receiptIncident(receiptText("retention"));
     expect(faults).toEqual([]);

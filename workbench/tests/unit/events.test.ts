@@ -62,6 +62,8 @@ const kEvents = table({
 const kLabels = {
   site: (ordinal: number) => ["", "loss (train.py:44)", "embed (model.py:7)"][ordinal] ?? "",
   phase: (ordinal: number) => ["", "forward", "optimizer step"][ordinal] ?? "",
+  library: () => "",
+  dimension: () => "",
 };
 
 function rowsOf(query: string): number[] | string {
@@ -107,6 +109,34 @@ describe("a query of events", () => {
     expect(rowsOf("TRAIN.py")).toEqual([0, 2]);
     expect(rowsOf('"optimizer step"')).toEqual([2, 5]);
     expect(rowsOf("512")).toEqual([]);
+  });
+
+  it("looks for a word in the names of a column of names, beside its numbers", () => {
+    expect(rowsOf("phase:optimizer")).toEqual([2, 5]);
+    expect(rowsOf("site:train.py")).toEqual([0, 2]);
+    expect(rowsOf("site:train.py,2")).toEqual([0, 1, 2, 5]);
+    expect(rowsOf("site:none,model")).toEqual([1, 4, 5]);
+    expect(rowsOf("-phase:forward kind:block_alloc")).toEqual([3, 5]);
+    expect(rowsOf("phase>optimizer")).toBe('"optimizer" is no number');
+  });
+
+  it("counts steps from 1, an end with the step that it ends, and the ledger's own way as steps_ended", () => {
+    const kind: [ColumnType, Cell[]] = ["kind", [0, 3, 0, 3, 0]];
+    const steps = (...ended: Cell[]) => ({ ...table({ kind, step: ["number", ended] }), words: { ...kWords, kind: [...kWords.kind, "step"] } });
+    const found = (events: Table, query: string) => {
+      const compiled = compileQuery(query, events, kLabels);
+      if (!compiled.ok) throw new Error(compiled.error.text);
+      return [0, 1, 2, 3, 4].filter(compiled.matches);
+    };
+    const marked = steps(0, 1, 1, 2, 2);
+    expect([found(marked, "step:1"), found(marked, "step:2"), found(marked, "step:3")]).toEqual([[0, 1], [2, 3], [4]]);
+    expect([found(marked, "steps_ended:1"), found(marked, "step:3 steps_ended:2")]).toEqual([[1, 2], [4]]);
+    const nameless = new NameBook({ sites: [], frames: [], phases: [], libraries: [], dimensions: [] });
+    const column = shownColumn(marked, "step", columnDocs(), nameless, false);
+    expect([0, 1, 2, 3, 4].map((row) => column.cell(row).text)).toEqual(["1", "1", "2", "2", "3"]);
+    expect(column.cell(4).title).toBe("in step 3; 2 steps ended");
+    const unmarked = steps(0, 0, 0, 0, 0);
+    expect([found(unmarked, "step:1"), found(unmarked, "step:none")]).toEqual([[], [0, 1, 2, 3, 4]]);
   });
 
   it("turns a term round with a dash", () => {

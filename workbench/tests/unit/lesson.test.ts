@@ -122,7 +122,7 @@ function sizesAt(row: number): Set<string> {
   for (const segment of scene.segments) add(segment.size);
   for (const hole of scene.free) add(hole.size);
   for (const lane of ["active", "reserved", "own_outside", "other_processes", "expected_free", "total"] as const) add(history.laneAt(0, lane, row));
-  add(sumFree(scene, askedAt(incident, history, row)).fragmented);
+  add(sumFree(scene, askedAt(incident, history, 0, row)).fragmented);
   add(Number(incident.receipt.evidence.failure!.request_bytes));
   // Weights and optimizer state together.
   const categories = (word: string) =>

@@ -83,6 +83,16 @@ describe("the map's layout", () => {
     expect(pieces.reduce((sum, piece) => sum + piece[2], 0)).toBe(200);
   });
 
+  it("ends what is longer than the map with the map", () => {
+    const layout = layOut([{ place: 0, size: 250 }], 100, 1);
+    const rows: number[] = [];
+    eachPiece(layout, 30, 2 ** 60, (row) => {
+      rows.push(row);
+      if (rows.length > 3) throw new Error("it goes on below the map");
+    });
+    expect(rows).toEqual([0, 1, 2]);
+  });
+
   it("finds the place under a point again", () => {
     const ranges = [
       { place: 4096, size: 2 * MiB },

@@ -46,7 +46,7 @@ describe("at the failure", () => {
     const scene = history.scene(failure.device, row);
     compared_count += 1;
 
-    const free = sumFree(scene, askedAt(incident, history, row));
+    const free = sumFree(scene, askedAt(incident, history, failure.device, row));
     expect(free.reusable).toBe(Number(ledgers!.reusable_free_bytes));
     expect(free.incompatible).toBe(Number(ledgers!.incompatible_free_bytes));
     expect(free.largest === null ? 0 : scene.free[free.largest].size).toBe(Number(ledgers!.largest_free_extent_bytes));

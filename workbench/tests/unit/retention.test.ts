@@ -3,7 +3,7 @@
 // Why a site with live bytes is no survivor site, and what the receipt's growth reads as.
 import { expect, test } from "vitest";
 import type { Evidence } from "../../src/data/receipt";
-import { pointsOf, survivorsOf, unjudgedOf } from "../../src/views/retention_evidence";
+import { intervalWord, judgesSites, pointsOf, spacingOf, spacingText, survivorsOf, unjudgedOf } from "../../src/views/retention_evidence";
 
 // Points b₁ … b₆ at 100 … 600; steps 2, 3 and 4 can be judged, which are those that begin at 200, 300 and 400.
 function evidence(
@@ -48,9 +48,23 @@ test("blocks on either side of the judged steps are said to be", () => {
 
 test("survivors in too few judged steps are counted by step", () => {
   expect(reasonOf(201)).toContain("in 1 of the judged steps");
-  expect(reasonOf(201, 300, 301, 500, 7)).toContain("in 3 of the judged steps");
   expect(reasonOf(250, 300)).toContain("in 1 of the judged steps");
   expect(reasonOf(250, 260, 350)).toContain("in 2 of the judged steps");
+});
+
+test("what outlived an earlier failure is said to be kept since then, not to lie in too few steps", () => {
+  expect(reasonOf(201, 301, 401)).toContain("before an earlier failure");
+  expect(reasonOf(201, 300, 301, 500, 7)).toContain("before an earlier failure");
+});
+
+test("with a basis by which no step is judged no site has a reason of its own", () => {
+  for (const basis of ["too_few", "lapped"]) {
+    const told = evidence([[1, 250, 512]]);
+    expect(unjudgedOf(told)).toHaveLength(1);
+    Object.assign(told.growth!, { basis });
+    expect(unjudgedOf(told)).toEqual([]);
+    expect(judgesSites(told)).toBe(false);
+  }
 });
 
 test("survivor sites and what is free are not listed, the others by their bytes", () => {
@@ -81,4 +95,23 @@ test("points and survivors are read from the receipt's members", () => {
   expect(pointsOf(told)[1]).toEqual({ ticket: 200, active_bytes: 400, reserved_bytes: 600 });
   expect(survivorsOf(told).map((one) => one.site)).toEqual([7]);
   expect(pointsOf({ growth: null } as unknown as Evidence)).toEqual([]);
+});
+
+test("points of every third step are called so, and what lies between them is no step", () => {
+  const points = pointsOf(evidence([]));
+  const third = spacingOf(points, (ticket) => (ticket / 100) * 3);
+  expect(third).toEqual({ least: 3, greatest: 3, steps: 15 });
+  expect([intervalWord(third), spacingText(third!)]).toEqual(["point", expect.stringContaining("3 steps apart each, 15 steps in all")]);
+  const uneven = spacingOf(points, (ticket) => [0, 1, 2, 5, 6, 8][ticket / 100 - 1]);
+  expect([uneven, intervalWord(uneven)]).toEqual([{ least: 1, greatest: 3, steps: 8 }, "point"]);
+});
+
+test("points of every step are steps; points whose step is not known, or that share one, are not counted in steps", () => {
+  const points = pointsOf(evidence([]));
+  const every = spacingOf(points, (ticket) => ticket / 100);
+  expect([intervalWord(every), spacingText(every!)]).toEqual(["step", "Each is one step after the one before it."]);
+  expect(spacingOf(points, (ticket) => (ticket === 300 ? null : ticket / 100))).toBeNull();
+  expect(spacingOf(points, () => 0)).toBeNull();
+  expect(spacingOf([], () => 0)).toBeNull();
+  expect(intervalWord(null)).toBe("point");
 });

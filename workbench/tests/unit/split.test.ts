@@ -85,7 +85,7 @@ describe("the split that the page computes", () => {
       for (const balance of incident.receipt.evidence.holders) {
         const peak = balance.instant === "peak" && balance.ticket !== incident.receipt.evidence.failure?.ticket;
         const row = peak ? history.peakRow(balance.device) : history.rowOf(Number(balance.ticket));
-        if (row < 0 || incident.outline.window.exact_event_count < incident.outline.window.event_count) continue;
+        if (row === null || row < 0 || incident.outline.window.exact_event_count < incident.outline.window.event_count) continue;
         const split = splitAt(incident, history, balance.device, row);
         const of = (one: typeof split) => [
           one.active_bytes,

@@ -4,6 +4,7 @@
 import { describe, expect, it } from "vitest";
 import {
   amountText,
+  changeBetween,
   changeText,
   counted,
   durationText,
@@ -129,4 +130,15 @@ describe("other numbers", () => {
     expect(shareText(0, 10)).toBe("0.0 %");
     expect(shareText(1, 0)).toBe("");
   });
+});
+
+it("a change between two amounts is that of what is shown of them, and never nothing where something changed", () => {
+  const GiB = 2 ** 30;
+  const [before, after] = [Math.round(7.6751 * GiB), Math.round(5.6749 * GiB)];
+  expect([knownText(before), knownText(after)]).toEqual(["7.68 GiB", "5.67 GiB"]);
+  expect(changeText(after - before)).toBe("−2.00 GiB");
+  expect(changeBetween(before, after)).toBe("−2.01 GiB");
+  expect(changeBetween(7 * GiB, 7 * GiB + 2 ** 20)).toBe("+1.00 MiB");
+  expect(changeBetween(5, 5)).toBe("0 B");
+  expect(changeBetween(0, "4611686018427387904")).toBe("+4294967296.00 GiB");
 });
