@@ -10,6 +10,8 @@ export default defineConfig({
     pool: "forks",
     setupFiles: ["tests/support/breathe.ts"],
     poolOptions: { forks: { minForks: 1, maxForks: 2 } },
+    testTimeout: 120_000, // a test that hangs ends; no test is about time by the clock
+    hookTimeout: 120_000,
     projects: [
       { extends: true, test: { name: "unit", include: ["tests/unit/**/*.test.ts"] } },
       {
@@ -18,8 +20,6 @@ export default defineConfig({
           name: "browser",
           include: ["tests/browser/**/*.test.ts"],
           globalSetup: ["tests/browser/support/global_setup.ts"],
-          testTimeout: 60_000,
-          hookTimeout: 60_000,
         },
       },
     ],

@@ -29,6 +29,12 @@ async function opening_ms(file: string): Promise<number> {
   return spent;
 }
 
+// A moment in which others had the machine is no property of the page.
+async function leastOpening_ms(file: string): Promise<number> {
+  const times = [await opening_ms(file), await opening_ms(file), await opening_ms(file)];
+  return Math.min(...times);
+}
+
 // Of one step of the instant, until it is drawn.
 async function step_ms(page: Page): Promise<number> {
   const begin = await instantOf(page);
@@ -72,8 +78,8 @@ test("a page of a million events is a small file that holds each of them", async
 
 test("a page of a million events opens in a bounded multiple of a small one's time", async () => {
   await opening_ms(small());
-  const ratio = (await opening_ms(large())) / Math.min(await opening_ms(small()), await opening_ms(small()));
-  expect(ratio).toBeLessThan(kOpening_ratio);
+  const [few, many] = [await leastOpening_ms(small()), await leastOpening_ms(large())];
+  expect(many / few).toBeLessThan(kOpening_ratio);
 }, kPatience_ms);
 
 test("the instant moves among a million events as smoothly as among a few", async () => {

@@ -50,7 +50,7 @@ export async function openPage(file: string, look: Look = {}): Promise<Page> {
   const context = await browser.newContext({ viewport, colorScheme: "light", ...look.options });
   closing.push(() => context.close());
   const page = await context.newPage();
-  page.setDefaultTimeout(15_000);
+  page.setDefaultTimeout(60_000);
   const url = pathToFileURL(file).href;
   watch(page, url);
   await page.goto(url);
