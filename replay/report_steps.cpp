@@ -5,7 +5,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <span>
+#include <vector>
 
 #include "report_sentence.h"
 #include "report_sites.h"
@@ -17,28 +19,55 @@ namespace {
 
 constexpr size_t kCausesShown_count = 2;
 
+// How many steps end from each point to the next: points are alike, and steps between them may be of other
+// sizes. 0: not always as many.
+uint64_t steps_between_points(const std::vector<Boundary>& boundaries, int device, const Matched& matched) {
+    std::vector<uint64_t> tickets;
+    for (const Boundary& boundary : boundaries) {
+        if (boundary.family == matched.family && boundary.device == device)
+            tickets.push_back(boundary.ticket);
+    }
+    std::ranges::sort(tickets);
+    const auto place = [&](const MatchedPoint& point) {
+        return std::ranges::lower_bound(tickets, point.ticket) - tickets.begin();
+    };
+    std::optional<uint64_t> spacing;
+    for (size_t index = 1; index < matched.points.size(); ++index) {
+        const auto apart =
+            static_cast<uint64_t>(place(matched.points[index]) - place(matched.points[index - 1]));
+        if (spacing && *spacing != apart) return 0;
+        spacing = apart;
+    }
+    return spacing.value_or(1);
+}
+
 // How one speaks of what lies between two of the points that growth was measured between.
 class Intervals {
   public:
     Intervals(const Capture& capture, const Incident& incident) : word_(step_word(incident)) {
+        const Matched& matched = incident.boundaries;
         // Of what was marked only every so many were kept.
-        const bool marked = incident.boundaries.family != BoundaryFamily::none;
+        const bool marked = matched.family != BoundaryFamily::none;
         if (marked && capture.header.boundary_stride > 1) stride_count_ = capture.header.boundary_stride;
+        if (matched.family == BoundaryFamily::step)
+            stride_count_ *= steps_between_points(capture.boundaries, incident.failure.event.device, matched);
     }
 
-    // "a step", "every 2 steps"
+    // "a step", "every 2 steps", "from point to point"
     std::string each() const {
+        if (stride_count_ == 0) return "from point to point";
         return stride_count_ == 1 ? fmt::format("a {}", word_) : "every " + counted(stride_count_, word_);
     }
-    // "17 steps", "17 intervals of 2 steps"
+    // "17 steps", "17 intervals of 2 steps", "17 intervals"
     std::string of(uint64_t count) const {
+        if (stride_count_ == 0) return counted(count, "interval");
         if (stride_count_ == 1) return counted(count, word_);
         return fmt::format("{} of {}", counted(count, "interval"), counted(stride_count_, word_));
     }
 
   private:
     const std::string_view word_;
-    uint64_t stride_count_ = 1;
+    uint64_t stride_count_ = 1;  // 0: not always as many
 };
 
 Wide difference(const SiteGrowthRow& row) {

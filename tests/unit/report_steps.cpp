@@ -72,6 +72,23 @@ TEST_CASE("where only every so many boundaries were kept, bytes and counts are o
     says(screen(named, {.sites_count = 1}), "grown over 19 intervals of 4 steps between");
 }
 
+TEST_CASE("where steps of other sizes lie between two points, bytes and counts are of so many steps") {
+    NamedRecording named(retaining(), two_functions);
+    std::vector<MatchedPoint>& points = named.recording.analysis.incident->boundaries.points;
+    REQUIRE(points.size() == 20);
+    for (size_t index = 0; index * 3 < points.size(); ++index)
+        points[index] = points[index * 3];
+    points.resize(7);
+    const std::string text = screen(named);
+    says(text, " 10.00 MiB every 3 steps,");
+    says(text, " intervals of 3 steps, oldest from step 3;");
+    says_not(text, "a step,");
+    points.erase(points.begin() + 2);
+    const std::string uneven = screen(named);
+    says(uneven, " 10.00 MiB from point to point,");
+    says(uneven, "in 17 of 17 intervals, oldest from step 3;");
+}
+
 TEST_CASE("steps that were guessed are said to be guessed, whatever boundaries were kept") {
     for (const GrowthBasis basis : {GrowthBasis::certified, GrowthBasis::uncertified}) {
         NamedRecording named(retaining(), two_functions);
