@@ -73,6 +73,8 @@ TRAINING = """
     torch.cuda.synchronize()
     free, total = torch.cuda.mem_get_info()
     print(free, torch.cuda.memory_reserved())
+    import time
+    time.sleep(1)  # PyTorch's autograd thread may abort an interpreter that ends right behind a backward pass
 """
 
 
