@@ -4,6 +4,8 @@
 Dies of retention: what survives from the earlier steps is what is missing now.
 """
 
+import time
+
 import torch
 from torch import nn
 
@@ -27,4 +29,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    finally:
+        time.sleep(1)  # PyTorch's autograd thread may abort an interpreter that ends right behind a backward pass
