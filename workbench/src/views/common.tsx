@@ -7,6 +7,7 @@ import { useLayoutEffect, useRef } from "preact/hooks";
 import type { Count, Status } from "../data/receipt";
 import { patternOf, type Paint, type Pattern } from "./palette";
 import { exactText, knownText } from "../parts/units";
+import { site } from "../session";
 
 // A size; the exact bytes are its tooltip, and are read out.
 export function Bytes({ bytes, exact = false }: { bytes: Count | null | undefined; exact?: boolean }) {
@@ -112,5 +113,21 @@ export function Head({ columns }: { columns: string[] }) {
         ))}
       </tr>
     </thead>
+  );
+}
+
+// A site by its name; a click highlights it in all views. `then`: what else it does.
+export function SiteButton({ ordinal, text, then }: { ordinal: number; text: string; then?: () => void }) {
+  return (
+    <button
+      type="button"
+      class="plain site"
+      onClick={() => {
+        site.value = ordinal;
+        then?.();
+      }}
+    >
+      {text}
+    </button>
   );
 }

@@ -8,7 +8,7 @@ import type { HypothesisVerdict } from "../data/receipt";
 import { amountText, changeBetween, exactText, hundredthsText, knownText, minus } from "../parts/units";
 import { kHypotheses, kSources } from "../parts/words";
 import { comparison, opened, other } from "../session";
-import { Command, StatusMark, Swatch } from "./common";
+import { Command, Head, StatusMark, Swatch } from "./common";
 import { ContractView } from "./compare_contract";
 import { CompareLanes } from "./compare_lanes";
 import {
@@ -37,7 +37,7 @@ function nameOf(incident: Incident): string {
   return incident.outline.file ?? `receipt ${incident.receipt.digest.receipt.slice(0, 12)}`;
 }
 
-function Head({ title, incident }: { title: string; incident: Incident }) {
+function Told({ title, incident }: { title: string; incident: Incident }) {
   const { headline } = incident.outline;
   const { verdict, digest } = incident.receipt;
   const cause = headline.cause ?? (verdict.primary === null ? null : kHypotheses[verdict.primary].title);
@@ -78,13 +78,7 @@ function Hypotheses({ before, after }: { before: Incident; after: Incident }) {
       <div class="scroll">
         <table>
           <caption>status and margin</caption>
-          <thead>
-            <tr>
-              <th scope="col">hypothesis</th>
-              <th scope="col">before</th>
-              <th scope="col">after</th>
-            </tr>
-          </thead>
+          <Head columns={["hypothesis", "before", "after"]} />
           <tbody>
             {hypothesisPairs(before, after).map(({ name, pair }) => (
               <tr>
@@ -116,20 +110,7 @@ function Numbers({ before, after }: { before: Incident; after: Incident }) {
       <div class="scroll">
         <table>
           <caption>{both ? "each side at its own failure" : "a side that did not fail has no such numbers"}</caption>
-          <thead>
-            <tr>
-              <th scope="col">number</th>
-              <th scope="col" class="number">
-                before
-              </th>
-              <th scope="col" class="number">
-                after
-              </th>
-              <th scope="col" class="number">
-                difference
-              </th>
-            </tr>
-          </thead>
+          <Head columns={["number", "#before", "#after", "#difference"]} />
           <tbody>
             {rows.map((row) => (
               <tr>
@@ -193,20 +174,7 @@ function Split({ before, after, device, instant }: { before: Incident; after: In
           <caption>
             cuda:{device}. Before: {a.instant}, {kSources[a.source]}. After: {b.instant}, {kSources[b.source]}.
           </caption>
-          <thead>
-            <tr>
-              <th scope="col">GiB</th>
-              <th scope="col" class="number">
-                before
-              </th>
-              <th scope="col" class="number">
-                after
-              </th>
-              <th scope="col" class="number">
-                difference
-              </th>
-            </tr>
-          </thead>
+          <Head columns={["GiB", "#before", "#after", "#difference"]} />
           <SplitRows pairs={pairs} />
           <tfoot>
             <tr>
@@ -246,20 +214,7 @@ function Sites({ before, after, device }: { before: Incident; after: Incident; d
             Before: {where(before)}. After: {where(after)}. The greatest difference first.
             {rows.length > kSitesShown && ` ${kSitesShown} of ${rows.length} sites are shown.`}
           </caption>
-          <thead>
-            <tr>
-              <th scope="col">site</th>
-              <th scope="col" class="number">
-                before
-              </th>
-              <th scope="col" class="number">
-                after
-              </th>
-              <th scope="col" class="number">
-                growth
-              </th>
-            </tr>
-          </thead>
+          <Head columns={["site", "#before", "#after", "#growth"]} />
           <tbody>
             {rows.slice(0, kSitesShown).map((row) => (
               <tr>
@@ -338,8 +293,8 @@ export function CompareView() {
       {both && (
         <>
           <div class="columns">
-            <Head title="BEFORE" incident={before} />
-            <Head title="AFTER" incident={after} />
+            <Told title="BEFORE" incident={before} />
+            <Told title="AFTER" incident={after} />
           </div>
           {told === null && <Judge before={before} after={after} />}
           <div class="columns">

@@ -4,6 +4,7 @@
 import type { ComparedValue, Comparison, Condition } from "../data/comparison";
 import { counted, grouped, sizeText, type Count } from "../parts/units";
 import { kHypotheses } from "../parts/words";
+import { Head } from "./common";
 
 const kResults: Record<string, [string, string]> = {
   proven: ["PROVEN", "AFTER shows what the cause of BEFORE asks for"],
@@ -45,21 +46,7 @@ function Compared({ told }: { told: Comparison }) {
     <div class="scroll">
       <table>
         <caption>What was compared. Losses and outputs are never measured: a run that computes something else is proven all the same.</caption>
-        <thead>
-          <tr>
-            <th scope="col">number</th>
-            <th scope="col" class="number">
-              before
-            </th>
-            <th scope="col" class="number">
-              after
-            </th>
-            <th scope="col" class="number">
-              difference
-            </th>
-            <th scope="col">known as</th>
-          </tr>
-        </thead>
+        <Head columns={["number", "#before", "#after", "#difference", "known as"]} />
         <tbody>
           {Object.keys(kRows).map((name) => {
             const row = told.compared[name];
@@ -140,14 +127,7 @@ function Cohort({ told }: { told: Comparison }) {
       {cohort.differences.length > 0 && (
         <div class="scroll">
           <table>
-            <thead>
-              <tr>
-                <th scope="col">fact</th>
-                <th scope="col">before</th>
-                <th scope="col">after</th>
-                <th scope="col">declared</th>
-              </tr>
-            </thead>
+            <Head columns={["fact", "before", "after", "declared"]} />
             <tbody>
               {cohort.differences.map((one) => (
                 <tr>

@@ -5,7 +5,7 @@ import { signal } from "@preact/signals";
 import type { Table } from "../data/table";
 import { counted, grouped, sizeText } from "../parts/units";
 import { device, instant, life, ofIncident, session, site, view } from "../session";
-import { Bytes } from "./common";
+import { Bytes, Head } from "./common";
 import { failureRow, goTo, instantText, ticketOf } from "./instant";
 import { names } from "./map_scene";
 
@@ -121,25 +121,7 @@ export function Recent() {
       ) : (
         <div class="scroll" tabIndex={0} role="region" aria-label="last allocations">
           <table>
-            <thead>
-              <tr>
-                <th scope="col" class="number">
-                  ticket
-                </th>
-                <th scope="col" class="number">
-                  events before
-                </th>
-                <th scope="col" class="number">
-                  size
-                </th>
-                <th scope="col">site</th>
-                <th scope="col" class="number">
-                  thread
-                </th>
-                <th scope="col">phase</th>
-                <th scope="col">then</th>
-              </tr>
-            </thead>
+            <Head columns={["#ticket", "#events before", "#size", "site", "#thread", "phase", "then"]} />
             <tbody>
               {shown.map((row) => (
                 <Row key={row} row={row} until={until} />

@@ -10,7 +10,7 @@ import { kMutations, type Mutation } from "../lesson/mutations";
 import { counted, exactText, grouped, sizeText } from "../parts/units";
 import { kHypotheses } from "../parts/words";
 import { opened, problem, session, view } from "../session";
-import { Command, StatusMark } from "./common";
+import { Command, Head, StatusMark } from "./common";
 import { goTo } from "./instant";
 import { change, chapter, inLesson, mutation, showChapter, startLesson, told, type Told } from "./lesson_state";
 import { OpenButton } from "./open";
@@ -173,14 +173,7 @@ function Objecting({ checks }: { checks: Check[] }) {
     <div class="scroll">
       <table>
         <caption>the first difference of each check that objects</caption>
-        <thead>
-          <tr>
-            <th scope="col">check</th>
-            <th scope="col">the page computed</th>
-            <th scope="col">the file says</th>
-            <th scope="col">where</th>
-          </tr>
-        </thead>
+        <Head columns={["check", "the page computed", "the file says", "where"]} />
         <tbody>
           {objecting.map((check) => (
             <tr>
@@ -228,13 +221,7 @@ function Believed({ of }: { of: Mutation }) {
   return (
     <table>
       <caption>Had it never been recorded, the rules would say</caption>
-      <thead>
-        <tr>
-          <th scope="col">hypothesis</th>
-          <th scope="col">as recorded</th>
-          <th scope="col">without it</th>
-        </tr>
-      </thead>
+      <Head columns={["hypothesis", "as recorded", "without it"]} />
       <tbody>
         {kInOrder.map((name) => (
           <tr>

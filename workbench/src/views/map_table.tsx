@@ -7,7 +7,7 @@ import type { FreeSums } from "../history/compatibility";
 import type { Lives, Scene } from "../history/history";
 import { counted, grouped, shareText, sizeText } from "../parts/units";
 import { session } from "../session";
-import { Bytes } from "./common";
+import { Bytes, Head } from "./common";
 import { choose } from "./map_state";
 import { asked, freeSums, scene } from "./map_scene";
 
@@ -115,31 +115,7 @@ export function SegmentTable() {
           </label>
           <div class="table-scroll" tabIndex={0} role="region" aria-label="segments">
             <table>
-              <thead>
-                <tr>
-                  <th scope="col">segment</th>
-                  <th scope="col">kind, class</th>
-                  <th scope="col" class="number">
-                    size
-                  </th>
-                  <th scope="col" class="number">
-                    live
-                  </th>
-                  <th scope="col" class="number">
-                    share
-                  </th>
-                  <th scope="col" class="number">
-                    blocks
-                  </th>
-                  <th scope="col" class="number">
-                    holes
-                  </th>
-                  <th scope="col" class="number">
-                    largest hole
-                  </th>
-                  <th scope="col">for the request</th>
-                </tr>
-              </thead>
+              <Head columns={["segment", "kind, class", "#size", "#live", "#share", "#blocks", "#holes", "#largest hole", "for the request"]} />
               <tbody>
                 {shown.map((row) => (
                   <Row key={row.segment} row={row} scene_={now} free={freeSums.value!} />

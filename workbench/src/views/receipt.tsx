@@ -5,7 +5,7 @@
 import { useMemo } from "preact/hooks";
 import { exactText, grouped, knownText, sizeText } from "../parts/units";
 import { opened } from "../session";
-import { Command, Legend } from "./common";
+import { Command, Head, Legend } from "./common";
 import { DrawnCanvas, type Draw } from "./drawn_canvas";
 import { colour, fillRect, patternOf, type Paint } from "./palette";
 import { requestOf, segmentsOf, type MapSegment } from "./receipt_map";
@@ -71,22 +71,7 @@ function SegmentTable({ segments }: { segments: MapSegment[] }) {
       <summary>The segments as a table</summary>
       <div class="scroll">
         <table>
-          <thead>
-            <tr>
-              <th scope="col">segment</th>
-              <th scope="col">kind</th>
-              <th scope="col">class</th>
-              <th scope="col" class="number">
-                size
-              </th>
-              <th scope="col" class="number">
-                free
-              </th>
-              <th scope="col" class="number">
-                largest hole
-              </th>
-            </tr>
-          </thead>
+          <Head columns={["segment", "kind", "class", "#size", "#free", "#largest hole"]} />
           <tbody>
             {segments.map((one) => (
               <tr>

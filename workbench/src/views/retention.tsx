@@ -5,7 +5,7 @@ import type { Incident } from "../data/incident";
 import { amountText, big, changeText, counted, grouped, sizeText } from "../parts/units";
 import { kBases, kFamilies } from "../parts/words";
 import { opened, session, site, view } from "../session";
-import { Bytes, Head, Scroll, StatusMark } from "./common";
+import { Bytes, Head, Scroll, SiteButton, StatusMark } from "./common";
 import { TicketButton } from "./instant_buttons";
 import { book } from "./names";
 import { Births } from "./retention_births";
@@ -106,16 +106,7 @@ function Survivors({ incident }: { incident: Incident }) {
               {list.map((one) => (
                 <tr class={site.value === one.site ? "chosen" : ""}>
                   <td class="wrap">
-                    <button
-                      type="button"
-                      class="plain site"
-                      onClick={() => {
-                        site.value = one.site;
-                        view.value = "flame";
-                      }}
-                    >
-                      {names.site(one.site)}
-                    </button>
+                    <SiteButton ordinal={one.site} text={names.site(one.site)} then={() => (view.value = "flame")} />
                   </td>
                   <td class="number">
                     <Bytes bytes={one.bytes_per_step} />
@@ -171,15 +162,7 @@ function NotJudged({ incident }: { incident: Incident }) {
             {list.map((one) => (
               <tr class={site.value === one.site ? "chosen" : ""}>
                 <td class="wrap">
-                  <button
-                    type="button"
-                    class="plain site"
-                    onClick={() => {
-                      site.value = one.site;
-                    }}
-                  >
-                    {names.site(one.site)}
-                  </button>
+                  <SiteButton ordinal={one.site} text={names.site(one.site)} />
                 </td>
                 <td class="number">
                   <Bytes bytes={one.bytes} />
@@ -218,15 +201,7 @@ function SiteGrowth({ incident }: { incident: Incident }) {
             {told.rows.slice(0, 12).map((row) => (
               <tr class={site.value === row.site ? "chosen" : ""}>
                 <td class="wrap">
-                  <button
-                    type="button"
-                    class="plain site"
-                    onClick={() => {
-                      site.value = row.site;
-                    }}
-                  >
-                    {names.site(row.site)}
-                  </button>
+                  <SiteButton ordinal={row.site} text={names.site(row.site)} />
                 </td>
                 <td class="number">
                   <Bytes bytes={row.from_bytes} />

@@ -6,7 +6,7 @@ import type { Count } from "../data/receipt";
 import { counted, drawn, grouped, shareText } from "../parts/units";
 import { kUses } from "../parts/words";
 import { site, view } from "../session";
-import { Bytes, Scroll, Swatch } from "./common";
+import { Bytes, Scroll, SiteButton, Swatch } from "./common";
 import { book } from "./names";
 import { ordinalName, ordinalPattern } from "./palette";
 
@@ -64,16 +64,7 @@ export function TopSites({ incident, device }: { incident: Incident; device: num
             {list.rows.slice(0, kShown_count).map((row) => (
               <tr class={site.value === row.site ? "chosen" : ""}>
                 <td class="wrap">
-                  <button
-                    type="button"
-                    class="plain site"
-                    onClick={() => {
-                      site.value = row.site;
-                      view.value = "flame";
-                    }}
-                  >
-                    {names.site(row.site)}
-                  </button>
+                  <SiteButton ordinal={row.site} text={names.site(row.site)} then={() => (view.value = "flame")} />
                   <span
                     aria-hidden="true"
                     class={`site-bar drawn pattern-${ordinalPattern(row.site)}`}
