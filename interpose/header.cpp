@@ -12,6 +12,7 @@
 #include "cpu.h"
 #include "glibc_compat.h"
 #include "proc_files.h"
+#include "process.h"
 #include "settings.h"
 
 namespace memsnap::recorder {
@@ -80,7 +81,8 @@ void fill_header(wire::Header& header, const wire::Area areas[wire::kAreaCount],
     header.job_key_source = job.source;
     header.recorder_version = kRecorderVersion;
     header.clock_source = g_clock_source;
-    header.start_mode = wire::StartMode::from_birth;
+    header.start_mode = g_process.started_late ? wire::StartMode::late : wire::StartMode::from_birth;
+    header.channel = g_process.channel;
     header.arm_state = wire::ArmState::recording;
     header.sidecar = wire::Sidecar::none;
     header.config = read_allocator_config();

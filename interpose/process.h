@@ -132,6 +132,8 @@ struct Process {
     uint64_t cupti_tended_ns;
     std::atomic<bool> steps_told;  // by the program itself, see steps.h
     std::atomic<wire::TapState> tap_state;
+    wire::Channel channel;  // this and the next: written before the first event
+    bool started_late;      // the process may have taken memory before
     EarlyMarks early_marks;
     Recorder storage;
     Path chosen_path;  // the path that could not be used

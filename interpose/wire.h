@@ -64,6 +64,26 @@ enum class ArmState : uint32_t {
     cold = 1,
     standby = 2
 };
+// What is asked of a running process.
+enum class ArmWish : uint8_t {
+    none = 0,
+    record = 1,   // be armed
+    cold = 2,     // keep nothing
+    standby = 3,  // keep the live table, no ring
+    detach = 4    // cold, and the patched slots of a late attach put back
+};
+enum class ArmAnswer : uint8_t {
+    none = 0,
+    done = 1,
+    refused = 2,  // Header::arm_errno tells why
+};
+// How the library came into the process.
+enum class Channel : uint32_t {
+    preloaded = 0,
+    injected = 1,  // by the driver, CUDA_INJECTION64_PATH
+    attached = 2,  // loaded into a running process
+    detached = 3,  // and its slots put back
+};
 // What the side thread can ask about the devices.
 enum class Sampling : uint32_t {
     unknown = 0,
@@ -186,7 +206,22 @@ struct Header {
     Origin origin;
     uint32_t stated;  // Stated
     TapState tap;
-    uint64_t unused_b[18];
+    Channel channel;
+    uint32_t superseded;  // not 0: this process has a newer recording, and writes here no more
+    uint64_t unused_b;
+
+    // ---- what others may ask of the running process (docs/arming.md), on a cache line of its own
+    uint64_t arm_request;  // serial << 8 | ArmWish; the one word that another process writes
+    uint64_t
+        arm_until_ns;      // CLOCK_MONOTONIC at which it disarms itself, 0: never; written before the request
+    uint64_t arm_answer;   // serial of the request last answered << 8 | ArmAnswer
+    uint64_t armed_from;   // the ring holds records from this ticket on; 0: from the first one
+    uint64_t disarmed_at;  // 1 + the ticket at which it was disarmed last; 0: it is armed, or never was
+    uint64_t initial_from;   // the state told by `initial` records was taken at or after this ticket
+    uint64_t initial_until;  // 1 + ticket of the last of them; 0: nothing was told
+    uint32_t arm_errno;      // of an answer `refused`
+    uint32_t unused_e;
+    uint64_t unused_f[8];
 
     // ---- written while recording; each group on its own cache lines
     uint64_t head;  // the next ticket; tickets start at 0
@@ -374,7 +409,8 @@ static_assert(offsetof(Header, areas) == 48 && offsetof(Header, pid) == 240 &&
               offsetof(Header, config) == 328);
 static_assert(offsetof(Header, stacks) == 324 && offsetof(Header, python_version) == 352);
 static_assert(offsetof(Header, origin) == 356 && offsetof(Header, stated) == 360);
-static_assert(offsetof(Header, tap) == 364);
+static_assert(offsetof(Header, tap) == 364 && offsetof(Header, channel) == 368);
+static_assert(offsetof(Header, arm_request) == 384 && offsetof(Header, initial_until) == 432);
 static_assert(offsetof(Header, head) % 64 == 0 && offsetof(Header, counters) % 64 == 0);
 static_assert(offsetof(Record, check) == 8 && offsetof(Record, kind) == 12 && offsetof(Record, thread) == 14);
 static_assert(offsetof(Record, time) == 16 && offsetof(Record, address) == 24 &&

@@ -2,13 +2,13 @@
 """`memsnap run`: becomes the given command, recorded. The process, its signals and its exit code are the command's own."""
 
 import argparse
-import ctypes.util
 import os
 import pathlib
 import shutil
 import sys
 
-_LIBRARY = "libmemsnap.so"
+from . import _tools
+
 _PACKAGE = pathlib.Path(__file__).resolve().parent
 _SITE = _PACKAGE / "site"
 
@@ -46,23 +46,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     for option, variable, value, text in _SWITCHES:
         parser.add_argument(option, dest=variable, action="store_const", const=value, help=f"{text} ({variable}={value})")
     parser.add_argument("--no-hooks", action="store_true", help="only preload the recorder: no phases, steps and module names from torch")
-    parser.add_argument("--library", metavar="FILE", help=f"the recorder (MEMSNAP_LIBRARY; else {_LIBRARY} beside this package, in the build tree, or where ldconfig knows it)")
+    parser.add_argument("--library", metavar="FILE", help=f"the recorder (MEMSNAP_LIBRARY; else {_tools.RECORDER} beside this package, in the build tree, or where ldconfig knows it)")
     parser.add_argument("command", nargs=argparse.REMAINDER, help="the program and its arguments, after --")
-
-
-def _library(named) -> str:
-    """The recorder's path; SystemExit with a reason when there is none."""
-    if named:
-        if not os.path.isfile(named):
-            sys.exit(_usage(f"there is no recorder at {named}"))
-        return os.path.abspath(named)
-    for path in (_PACKAGE / _LIBRARY, _PACKAGE.parents[1] / "build/interpose" / _LIBRARY):
-        if path.is_file():
-            return str(path)
-    known = ctypes.util.find_library("memsnap")
-    if known:
-        return known
-    sys.exit(_usage(f"{_LIBRARY} was not found: name it with --library or MEMSNAP_LIBRARY"))
 
 
 def _usage(message: str) -> int:
@@ -82,7 +67,10 @@ def environment(options: argparse.Namespace, inherited: dict) -> dict:
         value = getattr(options, variable)
         if value is not None:
             made[variable] = value
-    library = _library(options.library or inherited.get("MEMSNAP_LIBRARY"))
+    try:
+        library = _tools.find(_tools.RECORDER, options.library or inherited.get("MEMSNAP_LIBRARY"))
+    except _tools.Missing as missing:
+        sys.exit(_usage(f"{missing} (or --library)"))
     if any(character in library for character in ": \t\n"):
         sys.exit(_usage(f"the loader takes no path with a colon or white space: {library}"))
     # In front: what a library with CUDA's own functions before it answers, it does not see.
