@@ -2,6 +2,8 @@
 #include "api.h"
 
 #include "early_marks.h"
+#include "initial_ledger.h"
+#include "late_attach.h"
 #include "marks.h"
 #include "phases.h"
 #include "steps.h"
@@ -122,5 +124,25 @@ int memsnap1_tap_may_repeat(uint32_t record_count) {
 void memsnap1_tap_state(uint32_t state) {
     if (state <= static_cast<uint32_t>(wire::TapState::off))
         note_tap_state(static_cast<wire::TapState>(state));
+}
+
+uint32_t memsnap1_attach(const char* settings, size_t settings_bytes) {
+    return attach_late(settings, settings_bytes);
+}
+
+uint32_t memsnap1_detach() {
+    return detach_late();
+}
+
+int memsnap1_initial_begin() {
+    return begin_initial() ? 1 : 0;
+}
+
+void memsnap1_initial(uint32_t told, int32_t device, uint64_t address, uint64_t size_bytes) {
+    add_initial(told, device, address, size_bytes);
+}
+
+uint32_t memsnap1_initial_end() {
+    return end_initial();
 }
 }

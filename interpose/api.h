@@ -48,4 +48,20 @@ MEMSNAP_EXPORT void memsnap1_tap(uint32_t kind, int32_t device, uint64_t address
 MEMSNAP_EXPORT int memsnap1_tap_may_repeat(uint32_t record_count);
 // What became of it: wire::TapState.
 MEMSNAP_EXPORT void memsnap1_tap_state(uint32_t state);
+
+// ---- for who loads the library into a running process (docs/attach.md). Called where no lock of an
+// allocator or of the dynamic linker is held; from several threads at once it happens once.
+
+// Starts to record: `settings` are "NAME=value" texts, each ended by a zero byte, that answer before the
+// environment. The low 16 bits are an Answer (late_attach.h), 0: done; the high ones an errno. What is
+// refused leaves the process as it was.
+MEMSNAP_EXPORT uint32_t memsnap1_attach(const char* settings, size_t settings_bytes);
+// Ends the recording and gives the slots back. The library stays loaded; attaching again makes a new file.
+MEMSNAP_EXPORT uint32_t memsnap1_detach(void);
+// What was there before, in this order: begin, torch's memory_snapshot(), one call for each object, end.
+// `told`: 0 a segment of cudaMalloc, 1 a block in state active_allocated, 2 a piece of an expandable segment
+// as it was mapped. Returns whether it may begin, and how many were entered; the end takes 50 ms.
+MEMSNAP_EXPORT int memsnap1_initial_begin(void);
+MEMSNAP_EXPORT void memsnap1_initial(uint32_t told, int32_t device, uint64_t address, uint64_t size_bytes);
+MEMSNAP_EXPORT uint32_t memsnap1_initial_end(void);
 }

@@ -34,7 +34,12 @@ void mark_incomplete(Recorder& recorder, uint64_t ticket) {
 }
 
 PackedRecord commit_birth(Recorder& recorder, const Event& event, wire::Object object, Home home) {
-    PackedRecord record = recorder.ring.commit(event);
+    return commit_birth(recorder, event, object, home, recorder.ring.take_tickets(1));
+}
+
+PackedRecord commit_birth(Recorder& recorder, const Event& event, wire::Object object, Home home,
+                          const RingWriter::Tickets& ticket) {
+    PackedRecord record = recorder.ring.commit(event, ticket);
     if (!recorder.table.enter(pack_birth(event, record.ticket(), object), record.ticket(), home))
         [[unlikely]] {
         note_table_full(recorder, record.ticket());
@@ -57,17 +62,15 @@ PackedRecord commit_death(Recorder& recorder, Event& event, uint32_t slot) {
     }
     const wire::LiveEntry& entry = recorder.table.entry(slot);
     event.link = entry.birth_ticket;
-    // Readers rely on every death older than 1/16 of the ring having its birth beside it. Others may take
-    // tickets between this look at the head and our own, so twice as early is early enough.
-    bool old =
-        recorder.ring.head() - entry.birth_ticket > recorder.ring.slot_count() / (2 * wire::kWindowDivisor);
-    uint64_t ticket = recorder.ring.take_tickets(old ? 2 : 1);
-    if (old) {
+    // In standby, too: the ring may be there when the tickets are taken.
+    const bool tell_birth = recorder.ring.may_have_lost(entry.birth_ticket);
+    const RingWriter::Tickets tickets = recorder.ring.take_tickets(tell_birth ? 2 : 1);
+    if (tell_birth) {
         event.flags = static_cast<uint8_t>(event.flags | wire::kFlagBirthFollows);
-        recorder.ring.commit(birth_beside_death(entry, event), ticket + 1);
+        if (tickets.slots != nullptr) recorder.ring.commit(birth_beside_death(entry, event), tickets, 1);
     }
-    PackedRecord record = recorder.ring.commit(event, ticket);
-    recorder.table.retire(slot, ticket);
+    PackedRecord record = recorder.ring.commit(event, tickets);
+    recorder.table.retire(slot, tickets.first);
     return record;
 }
 

@@ -14,6 +14,9 @@ void mark_incomplete(Recorder& recorder, uint64_t ticket);
 // Commits a birth and enters the object; a full table is counted and makes the state incomplete from here on.
 PackedRecord commit_birth(Recorder& recorder, const Event& event, wire::Object object,
                           Home home = Home::untold);
+// The same with a ticket that was taken.
+PackedRecord commit_birth(Recorder& recorder, const Event& event, wire::Object object, Home home,
+                          const RingWriter::Tickets& ticket);
 
 // What a death removes from the table, in case the call that ends it is refused.
 struct Departed {

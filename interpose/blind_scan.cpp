@@ -81,10 +81,6 @@ struct Look {
     LoadedObject object;  // filled when one of the two is
 };
 
-uint64_t identity_of(uintptr_t dynamic, const char* name) {
-    return fnv1a(name == nullptr ? "" : name) ^ (dynamic * 0x9e3779b97f4a7c15);
-}
-
 // Objects are mostly known in the order in which they are listed.
 Object* find_object(uint64_t identity, uint32_t expected) {
     const uint32_t count = g_knowledge->object_count;

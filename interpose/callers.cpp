@@ -4,6 +4,7 @@
 #include <sys/auxv.h>
 
 #include "names.h"
+#include "slot_table.h"
 
 namespace memsnap::recorder {
 namespace {
@@ -11,6 +12,7 @@ namespace {
 constexpr const char* kFunctionNames[] = {
 #define MEMSNAP_NAME(name) #name,
     MEMSNAP_RUNTIME_FUNCTIONS(MEMSNAP_NAME) MEMSNAP_TORCH_FUNCTIONS(MEMSNAP_NAME)
+        MEMSNAP_LOOKUP_FUNCTIONS(MEMSNAP_NAME)
 #undef MEMSNAP_NAME
 };
 
@@ -121,15 +123,22 @@ uint16_t add_caller(const LoadedObject& object) {
 }
 
 bool is_hooked(const char* name) {
-    for (const char* hooked : kFunctionNames) {
-        if (equal(hooked, name)) return true;
+    return static_cast<uint32_t>(function_named(name)) < kExportedFunctionCount;
+}
+
+Function function_named(const char* name) {
+    uint32_t number = 0;
+    while (number < static_cast<uint32_t>(Function::count) && !equal(kFunctionNames[number], name)) {
+        ++number;
     }
-    return false;
+    return static_cast<Function>(number);
 }
 
 void* resolve_original(uint16_t library, uintptr_t return_address, Function function) {
     auto number = static_cast<uint32_t>(function);
-    void* original = find_original(library == 0 ? 0 : return_address, kFunctionNames[number]);
+    void* original = original_behind_slot(return_address, function);
+    if (original == nullptr)
+        original = find_original(library == 0 ? 0 : return_address, kFunctionNames[number]);
     if (original != nullptr) g_callers[library].originals[number].store(original, std::memory_order_release);
     return original;
 }

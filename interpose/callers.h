@@ -31,6 +31,8 @@ extern std::atomic<uint32_t> g_caller_count;
 uint16_t add_caller(const LoadedObject& object);
 // Whether it is the name of one of the functions that other libraries reach us by.
 bool is_hooked(const char* name);
+// Function::count: none of the listed ones.
+Function function_named(const char* name);
 void* resolve_original(uint16_t library, uintptr_t return_address, Function function);
 // Writes the libraries that the file does not list yet into its library table.
 void list_callers(Recorder& recorder);

@@ -24,6 +24,20 @@ void learn_questions(DlsymFunction* real_dlsym, void* handle) {
     }
 }
 
+bool notice_driver_start() {
+    constexpr int kNotInitialized = 3;
+    constexpr int kDeinitialized = 4;
+    if (g_may_ask.load(std::memory_order_acquire)) return true;
+    auto* ask = reinterpret_cast<int (*)(int*)>(
+        g_questions[static_cast<uint32_t>(Question::cuCtxGetDevice)].load(std::memory_order_acquire));
+    int device = 0;
+    if (ask == nullptr) return false;
+    const int result = ask(&device);
+    if (result == kNotInitialized || result == kDeinitialized) return false;
+    g_may_ask.store(true, std::memory_order_release);
+    return true;
+}
+
 uint64_t current_context() {
     auto* ask = question<int(void**)>(Question::cuCtxGetCurrent);
     void* context = nullptr;

@@ -3,7 +3,9 @@
 // What the recorder asks the driver of its own accord, for facts that a call's arguments do not hold. The
 // rule: only questions that neither synchronise nor disturb a capture nor touch the last error, only after
 // the program's own cuInit succeeded, and an unanswered one is "not known", never 0:
-//   cuCtxGetDevice               the current device of the calling thread
+//   cuCtxGetDevice               the current device of the calling thread; where nobody saw the driver's
+//   start,
+//                                whether it has started, which it answers before and during that, too
 //   cuCtxGetCurrent              its current context, only while the program has contexts of its own
 //   cuDevicePrimaryCtxGetState   whether a device's primary context still is, after a call that gave one up
 //   cuStreamIsCapturing          whether a stream is captured, only while some stream is
@@ -44,6 +46,9 @@ extern std::atomic<bool> g_may_ask;  // cuInit has succeeded
 
 // Finds the functions in the driver behind `handle`.
 void learn_questions(DlsymFunction* real_dlsym, void* handle);
+
+// Whether the driver has started; asks it where nobody saw its start, and allows questions from then on.
+bool notice_driver_start();
 
 // Null while it may not be asked.
 template <typename Prototype>

@@ -30,10 +30,32 @@ std::atomic<bool> g_learned{false};
 std::atomic<void*> g_driver_originals[kEntryCount];
 
 bool is_wrapped(const char* name) {
-    for (const char* wrapped : kNames) {
-        if (equal(wrapped, name)) return true;
+    return wrapper_named(name) != nullptr;
+}
+
+void* wrapper_named(const char* name) {
+    for (uint32_t i = 0; i < kEntryCount; ++i) {
+        if (equal(kNames[i], name)) return kWrappers[i]();
     }
-    return false;
+    return nullptr;
+}
+
+const char* name_of_entry_point(const void* address) {
+    for (uint32_t i = 0; i < kEntryCount; ++i) {
+        if (g_driver_originals[i].load(std::memory_order_acquire) == address) return kNames[i];
+    }
+    return nullptr;
+}
+
+EntryPoints known_entry_points() {
+    EntryPoints known;
+    for (const std::atomic<void*>& original : g_driver_originals) {
+        auto address = reinterpret_cast<uintptr_t>(original.load(std::memory_order_acquire));
+        if (address == 0) continue;
+        if (known.first == 0 || address < known.first) known.first = address;
+        if (address > known.last) known.last = address;
+    }
+    return known;
 }
 
 // Threads that come here at once all look everything up: none may hand out an original before it is known,

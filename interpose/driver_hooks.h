@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 namespace memsnap::recorder {
 
@@ -14,6 +15,16 @@ bool is_wrapped(const char* name);
 
 // Finds the originals of all wrapped entry points in the library behind `handle`, the first time one is seen.
 void learn_driver(void* handle);
+
+// The name of the wrapped entry point at that address, and the wrapper that stands for a name; null: none.
+const char* name_of_entry_point(const void* address);
+void* wrapper_named(const char* name);
+// The lowest and highest address of a wrapped entry point that is known.
+struct EntryPoints {
+    uintptr_t first = 0;
+    uintptr_t last = 0;
+};
+EntryPoints known_entry_points();
 
 // What the caller gets for an entry point of the driver that it asked for by `name`: the wrapper, which is
 // counted, or `entry_point` itself, which is noted when it may take memory.

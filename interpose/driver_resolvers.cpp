@@ -2,6 +2,7 @@
 //
 // The driver's start and its resolvers. The rule: the driver answers first, with the program's own name,
 // version and flags; its status and errors are handed on untouched.
+#include "arming.h"
 #include "device.h"
 #include "driver_entries.h"
 #include "driver_hooks.h"
@@ -31,7 +32,10 @@ MEMSNAP_DRIVER_WRAPPER(cuInit, (unsigned flags)) {
     int result = original<Entry::cuInit, int(unsigned)>()(flags);
     if (result == 0) {
         g_may_ask.store(true, std::memory_order_release);
-        look_for_python_at_start();
+        wait_to_be_armed();
+        // A process that is dormant has nothing to ask Python for; where it is, is known from now on.
+        if (is_dormant()) find_python();
+        if (!is_dormant()) look_for_python_at_start();
         start_side_thread();
     }
     return result;

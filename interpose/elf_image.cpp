@@ -17,6 +17,10 @@ const T* at(uintptr_t base, uintptr_t value) {
 
 }  // namespace
 
+uint64_t identity_of(uintptr_t dynamic, const char* name) {
+    return fnv1a(name == nullptr ? "" : name) ^ (dynamic * 0x9e3779b97f4a7c15);
+}
+
 bool open_image(const dl_phdr_info& info, Image& image) {
     const ElfW(Dyn)* dynamic = nullptr;
     for (int i = 0; i < info.dlpi_phnum; ++i) {

@@ -42,6 +42,9 @@ struct Extent {
     bool contains(uintptr_t address) const { return address >= begin && address < end; }
 };
 
+// Tells objects apart that may come to lie at one address.
+uint64_t identity_of(uintptr_t dynamic, const char* name);
+
 bool open_image(const dl_phdr_info& info, Image& image);
 // An object of another namespace, of which the dynamic linker tells no more than these two.
 bool open_image(uintptr_t base, const ElfW(Dyn) * dynamic, Image& image);

@@ -12,6 +12,7 @@ constexpr uint16_t kHiddenBit = 0x8000;
 constexpr uint16_t kGlobalVersion = 1;
 
 size_t g_startup_count = 0;
+bool g_is_loaded_late = false;
 
 bool contains(const dl_phdr_info& info, uintptr_t address) {
     return extent_of(info).contains(address);
@@ -207,15 +208,45 @@ void* find_everywhere(const char* name, uint32_t type) {
     return search.found;
 }
 
-int count_object(dl_phdr_info*, size_t, void*) {
-    ++g_startup_count;
+// Places in the list of objects, from 1: 0 is none.
+struct Startup {
+    uintptr_t linker_base = 0;
+    size_t count = 0;
+    size_t linker = 0;
+    size_t ours = 0;
+};
+
+// Where the dynamic linker itself lies, as it tells debuggers.
+uintptr_t linker_base(const dl_phdr_info& program) {
+    Image image;
+    if (!open_image(program, image)) return 0;
+    for (const auto* entry = image.dynamic; entry->d_tag != DT_NULL; ++entry) {
+        const auto* view = reinterpret_cast<const r_debug*>(entry->d_un.d_ptr);
+        if (entry->d_tag == DT_DEBUG && view != nullptr) return view->r_ldbase;
+    }
+    return 0;
+}
+
+int visit_startup(dl_phdr_info* info, size_t, void* data) {
+    auto& startup = *static_cast<Startup*>(data);
+    if (startup.count++ == 0) startup.linker_base = linker_base(*info);
+    if (is_this_library(*info)) startup.ours = startup.count;
+    if (startup.linker_base != 0 && info->dlpi_addr == startup.linker_base) startup.linker = startup.count;
     return 0;
 }
 
 }  // namespace
 
+// The dynamic linker comes behind what it was asked to load at start, and before all that is loaded later.
 void remember_startup_objects() {
-    dl_iterate_phdr(count_object, nullptr);
+    Startup startup;
+    dl_iterate_phdr(visit_startup, &startup);
+    g_is_loaded_late = startup.linker != 0 && startup.ours > startup.linker;
+    g_startup_count = g_is_loaded_late ? startup.linker : startup.count;
+}
+
+bool is_loaded_late() {
+    return g_is_loaded_late;
 }
 
 LoadedObject object_at(uintptr_t address) {
@@ -235,6 +266,7 @@ bool path_of_object(uintptr_t begin, Path& path) {
 
 void* find_original(uintptr_t caller, const char* name) {
     Search search;
+    search.everywhere = g_is_loaded_late;  // we stand before nobody
     search.caller = caller;
     search.name = name;
     dl_iterate_phdr(run_search, &search);

@@ -26,8 +26,11 @@ struct LoadedObject {
     char base_name[kNameCapacity_bytes] = {};  // empty: the program itself
 };
 
-// To be called once before main: what is loaded now belongs to the global scope.
+// To be called once, when this library is loaded: what was loaded at the program's start belongs to the
+// global scope.
 void remember_startup_objects();
+// Whether this library came after that: no call comes to it by itself.
+bool is_loaded_late();
 
 LoadedObject object_at(uintptr_t address);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "header.h"
 
+#include <stddef.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/random.h>
@@ -36,6 +37,27 @@ void make_ring_id(uint8_t (&id)[16]) {
     uint64_t parts[2] = {read_counter(),
                          (static_cast<uint64_t>(getpid()) << 32) ^ process_start_ticks(kThisProcess)};
     memcpy(id, parts, sizeof id);
+}
+
+// 0 where the kernel does not tell.
+uint64_t read_host_key() {
+    char boot_id[64];
+    size_t size = read_small_file("/proc/sys/kernel/random/boot_id", boot_id, sizeof boot_id);
+    return size == 0 ? 0 : fnv1a(boot_id, size);
+}
+
+void begin_counts(wire::Header& header) {
+    header.library_count = 1;  // index 0 of both tables means "not known"
+    header.thread_count = 1;
+    header.boundary_stride = 1;
+    header.sampling = header.sample_period_ms == 0 ? wire::Sampling::off : wire::Sampling::unknown;
+}
+
+void show_magic(wire::Header& header) {
+    uint64_t magic = 0;
+    memcpy(&magic, wire::kMagic, sizeof magic);
+    auto* target = reinterpret_cast<uint64_t*>(header.magic);
+    std::atomic_ref<uint64_t>(*target).store(magic, std::memory_order_release);
 }
 
 uint32_t session_id() {
@@ -76,6 +98,7 @@ void fill_header(wire::Header& header, const wire::Area areas[wire::kAreaCount],
     header.world_size = ranks.world_size;
     header.process_start_ticks = process_start_ticks(kThisProcess);
     header.pid_namespace = file_identity(AT_FDCWD, "/proc/self/ns/pid").inode;
+    header.host_key = read_host_key();
     Job job = read_job(header.session_id);
     header.job_key = job.key;
     header.job_key_source = job.source;
@@ -83,19 +106,28 @@ void fill_header(wire::Header& header, const wire::Area areas[wire::kAreaCount],
     header.clock_source = g_clock_source;
     header.start_mode = g_process.started_late ? wire::StartMode::late : wire::StartMode::from_birth;
     header.channel = g_process.channel;
+    header.config = read_allocator_config();
+    header.sample_period_ms = sample_period_ms();
+    begin_counts(header);
+    show_magic(header);
+}
+
+void fill_next_header(wire::Header& header, const wire::Header& previous,
+                      const wire::Area areas[wire::kAreaCount], uint64_t file_bytes) {
+    constexpr size_t kMagic_bytes = sizeof header.magic;
+    memcpy(reinterpret_cast<unsigned char*>(&header) + kMagic_bytes,
+           reinterpret_cast<const unsigned char*>(&previous) + kMagic_bytes,
+           offsetof(wire::Header, arm_request) - kMagic_bytes);
+    header.file_bytes = file_bytes;
+    make_ring_id(header.ring_id);
+    memcpy(header.areas, areas, sizeof header.areas);
+    header.start_mode = wire::StartMode::late;
+    header.channel = g_process.channel;
     header.arm_state = wire::ArmState::recording;
     header.sidecar = wire::Sidecar::none;
-    header.config = read_allocator_config();
-    header.library_count = 1;  // index 0 of both tables means "not known"
-    header.thread_count = 1;
-    header.boundary_stride = 1;
-    header.sample_period_ms = sample_period_ms();
-    header.sampling = header.sample_period_ms == 0 ? wire::Sampling::off : wire::Sampling::unknown;
-
-    uint64_t magic = 0;
-    memcpy(&magic, wire::kMagic, sizeof magic);
-    auto* target = reinterpret_cast<uint64_t*>(header.magic);
-    std::atomic_ref<uint64_t>(*target).store(magic, std::memory_order_release);
+    header.sample_period_ms = previous.sample_period_ms;
+    begin_counts(header);
+    show_magic(header);
 }
 
 }  // namespace memsnap::recorder

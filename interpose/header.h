@@ -16,5 +16,8 @@ inline constexpr uint32_t kRecorderVersion = 100;  // 0.1.0
 void expand_output_path(Path& path);
 
 void fill_header(wire::Header& header, const wire::Area areas[wire::kAreaCount], uint64_t file_bytes);
+// Of the same process's next file: nothing is asked of the environment again.
+void fill_next_header(wire::Header& header, const wire::Header& previous,
+                      const wire::Area areas[wire::kAreaCount], uint64_t file_bytes);
 
 }  // namespace memsnap::recorder

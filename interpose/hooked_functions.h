@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The functions exported for other libraries to call, but dlsym. One list: enumerators and names follow it,
-// and each has its hook.
+// The functions of other libraries that have hooks, but dlsym and dlclose: those exported for others to call,
+// and the runtime's lookups of driver entry points, which only a slot put right later leads to
+// (slot_hooks.h). One list: enumerators and names follow it.
 #pragma once
 
 #include <cstdint>
@@ -27,14 +28,19 @@ namespace memsnap::recorder {
     X(_ZN3c1027reportMemoryUsageToProfilerEPvlllNS_6DeviceE) \
     X(_ZN3c1027reportOutOfMemoryToProfilerElmmNS_6DeviceE) \
     X(_ZN3c1027reportOutOfMemoryToProfilerElllNS_6DeviceE)
+#define MEMSNAP_LOOKUP_FUNCTIONS(X) \
+    X(cudaGetDriverEntryPoint) X(cudaGetDriverEntryPoint_ptsz) X(cudaGetDriverEntryPointByVersion) \
+    X(cudaGetDriverEntryPointByVersion_ptsz)
 // clang-format on
 
 enum class Function : uint16_t {
 #define MEMSNAP_ENUMERATOR(name) name,
     MEMSNAP_RUNTIME_FUNCTIONS(MEMSNAP_ENUMERATOR)
-    MEMSNAP_TORCH_FUNCTIONS(MEMSNAP_ENUMERATOR)
+    MEMSNAP_TORCH_FUNCTIONS(MEMSNAP_ENUMERATOR) MEMSNAP_LOOKUP_FUNCTIONS(MEMSNAP_ENUMERATOR)
 #undef MEMSNAP_ENUMERATOR
         count
 };
+// The exported ones come first.
+inline constexpr uint32_t kExportedFunctionCount = static_cast<uint32_t>(Function::cudaGetDriverEntryPoint);
 
 }  // namespace memsnap::recorder

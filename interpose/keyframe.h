@@ -13,4 +13,8 @@ namespace memsnap::recorder {
 // that of the failing thread, null when it is unlisted.
 void write_keyframe(Recorder& recorder, const wire::Record& failure, const ThreadState* state);
 
+// Side thread: a recording goes back to standby. The state at the end of its window is kept in a slot of its
+// own, and nothing is stored in the ring from here on.
+void end_window(Recorder& recorder);
+
 }  // namespace memsnap::recorder

@@ -97,6 +97,41 @@ uint32_t LiveTable::claim(wire::Object object, uint64_t address) {
     return kNoSlot;
 }
 
+uint32_t LiveTable::find_oldest(wire::Object object, uint64_t address, uint64_t key) const {
+    const Buckets buckets = buckets_of(key);
+    uint32_t oldest = kNoSlot;
+    uint64_t oldest_birth = ~uint64_t{0};
+    wire::LiveEntry copy;
+    for (uint32_t bucket : buckets.first_slot) {
+        for (uint32_t slot = bucket; slot < bucket + kSlotsPerBucket; ++slot) {
+            if (index_[slot].load(std::memory_order_relaxed) != key || !copy_entry(slot, copy) ||
+                copy.object != object || copy.address != address || copy.birth_ticket >= oldest_birth) {
+                continue;
+            }
+            oldest = slot;
+            oldest_birth = copy.birth_ticket;
+        }
+    }
+    return oldest;
+}
+
+// Not a hot path either. Between the look and the taking the slot may have become another object's.
+uint32_t LiveTable::claim_oldest(wire::Object object, uint64_t address) {
+    const uint64_t key = key_of(object, address);
+    for (;;) {
+        const uint32_t slot = find_oldest(object, address, key);
+        if (slot == kNoSlot) return kNoSlot;
+        uint64_t expected = key;
+        if (!index_[slot].compare_exchange_strong(expected, key & ~kPublished, std::memory_order_acq_rel))
+            continue;
+        const bool is_it = entries_[slot].object == object && entries_[slot].address == address;
+        const uint32_t older = find_oldest(object, address, key);
+        if (is_it && (older == kNoSlot || entries_[older].birth_ticket > entries_[slot].birth_ticket))
+            return slot;
+        index_[slot].store(key, std::memory_order_release);
+    }
+}
+
 // Not a hot path: a context ends, and every slot is looked at.
 uint32_t LiveTable::claim_at_home(Home home, bool contexts, uint32_t& first_slot) {
     for (; first_slot < slot_count_; ++first_slot) {

@@ -43,6 +43,8 @@ class LiveTable {
     // Takes the entry of an object for the calling thread alone (one of them when it has several), or
     // kNoSlot.
     uint32_t claim(wire::Object object, uint64_t address);
+    // The same of the entry that was born first.
+    uint32_t claim_oldest(wire::Object object, uint64_t address);
     // Takes one of the objects with this home at or after `first_slot`, which moves on; contexts themselves,
     // or all others.
     uint32_t claim_at_home(Home home, bool contexts, uint32_t& first_slot);
@@ -70,6 +72,8 @@ class LiveTable {
         uint32_t start;  // where in a bucket the search begins
     };
     Buckets buckets_of(uint64_t key) const;
+    // The published slot of the object that was born first, or kNoSlot.
+    uint32_t find_oldest(wire::Object object, uint64_t address, uint64_t key) const;
     bool copy_entry(uint32_t slot, wire::LiveEntry& copy) const;
 
     wire::LiveEntry* entries_ = nullptr;

@@ -23,16 +23,44 @@ bool exists_beside(const Path& name, const char* suffix) {
 
 // A file system without fallocate gets its blocks by writing them: only on request (MEMSNAP_OUT_ANYFS), since
 // it stalls the first event.
-bool write_zeros(int file, uint64_t size_bytes) {
+bool write_zeros(int file, uint64_t begin_bytes, uint64_t end_bytes) {
     static const unsigned char zeros[65536] = {};
-    for (uint64_t written = 0; written < size_bytes; written += sizeof zeros) {
-        ssize_t count = pwrite(file, zeros, sizeof zeros, static_cast<off_t>(written));
+    for (uint64_t at = begin_bytes; at < end_bytes; at += sizeof zeros) {
+        ssize_t count = pwrite(file, zeros, sizeof zeros, static_cast<off_t>(at));
         if (count != static_cast<ssize_t>(sizeof zeros)) {
             if (count >= 0) errno = ENOSPC;
             return false;
         }
     }
     return true;
+}
+
+// Gives a file its blocks from one offset to another, so that none is missing when it is stored to.
+bool reserve_blocks(int file, uint64_t begin_bytes, uint64_t end_bytes, bool any_file_system) {
+    if (!file_size_allowed(end_bytes)) {
+        errno = EFBIG;
+        return false;
+    }
+    int result = 0;
+    do {
+        result =
+            fallocate(file, 0, static_cast<off_t>(begin_bytes), static_cast<off_t>(end_bytes - begin_bytes));
+    } while (result != 0 && errno == EINTR);
+    if (result == 0) return true;
+    return errno == EOPNOTSUPP && any_file_system && write_zeros(file, begin_bytes, end_bytes);
+}
+
+// A child that could reach the mapping could write into its parent's file.
+bool keep_from_children(void* mapping, uint64_t size_bytes) {
+    if (madvise(mapping, size_bytes, MADV_DONTFORK) != 0) return false;
+    madvise(mapping, size_bytes, MADV_DONTDUMP);
+    return true;
+}
+
+void unmap(void* mapping, uint64_t size_bytes) {
+    int saved_errno = errno;
+    munmap(mapping, size_bytes);
+    errno = saved_errno;
 }
 
 }  // namespace
@@ -96,30 +124,26 @@ bool NewFile::open_named() {
 }
 
 bool NewFile::reserve(uint64_t size_bytes, bool any_file_system) {
-    if (!file_size_allowed(size_bytes)) {
-        errno = EFBIG;
-        return false;
-    }
-    int result = 0;
-    do {
-        result = fallocate(descriptor_, 0, 0, static_cast<off_t>(size_bytes));
-    } while (result != 0 && errno == EINTR);
-    if (result == 0) return true;
-    return errno == EOPNOTSUPP && any_file_system && write_zeros(descriptor_, size_bytes);
+    return reserve_blocks(descriptor_, 0, size_bytes, any_file_system);
 }
 
-void* NewFile::map(uint64_t size_bytes) {
-    void* mapping = mmap(nullptr, size_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor_, 0);
-    if (mapping == MAP_FAILED) return nullptr;
-    // A child that could reach the mapping could write into its parent's file.
-    if (madvise(mapping, size_bytes, MADV_DONTFORK) != 0) {
-        int saved_errno = errno;
-        munmap(mapping, size_bytes);
-        errno = saved_errno;
-        return nullptr;
+void* NewFile::map(uint64_t size_bytes, uint64_t room_bytes) {
+    void* place = nullptr;
+    if (room_bytes != 0) {
+        place = mmap(nullptr, size_bytes + room_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+                     -1, 0);
+        if (place == MAP_FAILED) return nullptr;
     }
-    madvise(mapping, size_bytes, MADV_DONTDUMP);
-    return mapping;
+    const int flags = MAP_SHARED | (place != nullptr ? MAP_FIXED : 0);
+    void* mapping = mmap(place, size_bytes, PROT_READ | PROT_WRITE, flags, descriptor_, 0);
+    if (mapping != MAP_FAILED && keep_from_children(mapping, size_bytes)) {
+        mapping_ = mapping;
+        mapped_bytes_ = size_bytes;
+        return mapping;
+    }
+    if (mapping != MAP_FAILED || place != nullptr)
+        unmap(place != nullptr ? place : mapping, size_bytes + room_bytes);
+    return nullptr;
 }
 
 bool NewFile::keep(Path& name) {
@@ -131,10 +155,68 @@ bool NewFile::keep(Path& name) {
             return linkat(AT_FDCWD, self.c_str(), AT_FDCWD, path, AT_SYMLINK_FOLLOW) == 0;
         });
         if (!named) return false;
+        if (!map_by_name()) {
+            int saved_errno = errno;
+            unlink(name_.c_str());
+            errno = saved_errno;
+            return false;
+        }
     }
     kept_ = true;
     name = name_;
     return true;
+}
+
+// Of a file that got its name later the kernel goes on saying that it has none, to whoever looks for the
+// recordings of a process in /proc/<pid>/maps. So it is mapped once more, in the same place, by its name.
+bool NewFile::map_by_name() {
+    if (mapping_ == nullptr) return true;
+    const int named = ::open(name_.c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    if (named < 0) return true;
+    bool mapped = true;
+    if (file_identity(named, "") == file_identity(descriptor_, "")) {
+        void* mapping =
+            mmap(mapping_, mapped_bytes_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, named, 0);
+        mapped = mapping != MAP_FAILED && keep_from_children(mapping, mapped_bytes_);
+    }
+    int saved_errno = errno;
+    close(named);
+    errno = saved_errno;
+    return mapped;
+}
+
+GrowingFile::~GrowingFile() {
+    if (descriptor_ < 0) return;
+    int saved_errno = errno;
+    close(descriptor_);
+    errno = saved_errno;
+}
+
+bool GrowingFile::open(const Path& path, const FileIdentity& identity) {
+    descriptor_ = ::open(path.c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    if (descriptor_ < 0) return false;
+    if (identity.known && file_identity(descriptor_, "") == identity) return true;
+    errno = ESTALE;
+    return false;
+}
+
+bool GrowingFile::grow(uint64_t old_bytes, uint64_t new_bytes, bool any_file_system) {
+    if (reserve_blocks(descriptor_, old_bytes, new_bytes, any_file_system)) return true;
+    int saved_errno = errno;
+    // What was given before the disk was full; nobody maps it. No use where the limit forbade all of it.
+    [[maybe_unused]] int result = ftruncate(descriptor_, static_cast<off_t>(old_bytes));
+    errno = saved_errno;
+    return false;
+}
+
+void* GrowingFile::map(uint64_t offset_bytes, uint64_t size_bytes, void* place) {
+    const int flags = MAP_SHARED | (place != nullptr ? MAP_FIXED : 0);
+    void* mapping =
+        mmap(place, size_bytes, PROT_READ | PROT_WRITE, flags, descriptor_, static_cast<off_t>(offset_bytes));
+    if (mapping == MAP_FAILED) return nullptr;
+    if (keep_from_children(mapping, size_bytes)) return mapping;
+    if (place == nullptr) unmap(mapping, size_bytes);
+    return nullptr;
 }
 
 }  // namespace memsnap::recorder

@@ -6,6 +6,7 @@
 // the file has its name from the start.
 #pragma once
 
+#include "glibc_compat.h"
 #include "text.h"
 
 namespace memsnap::recorder {
@@ -27,13 +28,16 @@ class NewFile {
     bool open(const Path& wanted);
     // Gives the file its size and its blocks; false with errno.
     bool reserve(uint64_t size_bytes, bool any_file_system);
-    // The whole file in memory, which forked children do not inherit; null with errno.
-    void* map(uint64_t size_bytes);
+    // The whole file in memory, which forked children do not inherit, with addresses behind it kept free for
+    // more of it; null with errno.
+    void* map(uint64_t size_bytes, uint64_t room_bytes = 0);
+    FileIdentity identity() const { return file_identity(descriptor_, ""); }
     // Gives the file its name and keeps it; false with errno.
     bool keep(Path& name);
 
   private:
     bool open_named();
+    bool map_by_name();
     template <typename Take>
     bool take_free_name(Take take);
 
@@ -41,11 +45,33 @@ class NewFile {
     Path wanted_;
     Path name_;  // empty while the file has none
     int descriptor_ = -1;
+    void* mapping_ = nullptr;
+    uint64_t mapped_bytes_ = 0;
     bool kept_ = false;
 };
 
 // Whether the process may make files of that size: it would be sent a signal.
 bool file_size_allowed(uint64_t size_bytes);
+
+// A file that is there already, opened to be made longer. What it had stays as it is when that fails.
+class GrowingFile {
+  public:
+    // False with errno: also when the path has come to name another file.
+    bool open(const Path& path, const FileIdentity& identity);
+    ~GrowingFile();
+    GrowingFile() = default;
+    GrowingFile(const GrowingFile&) = delete;
+    GrowingFile& operator=(const GrowingFile&) = delete;
+
+    // Gives it blocks from its old size to the new one; false with errno.
+    bool grow(uint64_t old_bytes, uint64_t new_bytes, bool any_file_system);
+    // A part of it in memory, which forked children do not inherit: where the kernel likes, or in the place
+    // of what is mapped at `place`. Null with errno.
+    void* map(uint64_t offset_bytes, uint64_t size_bytes, void* place = nullptr);
+
+  private:
+    int descriptor_ = -1;
+};
 
 // The folder that a path lies in.
 void folder_of(const Path& path, Path& folder);

@@ -26,8 +26,6 @@ const char* reason(int error) {
     switch (error) {
         case ENOSPC:
             return "no space left on the device";
-        case EDQUOT:
-            return "disk quota exceeded";
         case EACCES:
         case EPERM:
             return "permission denied";
@@ -37,6 +35,8 @@ const char* reason(int error) {
             return "no such folder";
         case ENOTDIR:
             return "not a folder";
+        case EDQUOT:
+            return "the disk quota, or what MEMSNAP_DISK_MB allows, is used up";
         case EFBIG:
             return "larger than the file size limit";
         case ENAMETOOLONG:
@@ -81,7 +81,7 @@ const char* describe_trouble(wire::Trouble trouble) {
 }
 
 void describe(Line& line) {
-    Recorder* recorder = current_recorder();
+    const Recorder* recorder = g_process.newest.load(std::memory_order_acquire);
     if (recorder == nullptr) {
         describe_no_file(line);
         return;
@@ -105,7 +105,7 @@ void describe(Line& line) {
     if (g_process.moved_to_tmpdir) {
         line.add(" (");
         line.add(g_process.chosen_path.c_str());
-        line.add(" is on a network, user-space or copy-on-write file system)");
+        line.add(" is on a network, user-space or copy-on-write file system, or in shared memory)");
     }
     line.add("; read it with: memsnap-replay ");
     line.add(recorder->path.c_str());
@@ -114,6 +114,9 @@ void describe(Line& line) {
 
 // A recording exists when it is said what its cross-check lacks; without one there is nothing to check.
 bool is_due() {
+    // Of a file that nothing was recorded in there is nothing to say yet.
+    const Recorder* newest = g_process.newest.load(std::memory_order_acquire);
+    if (newest != nullptr && newest->pinned == nullptr) return false;
     return g_process.has_trouble.load(std::memory_order_acquire) ||
            (g_process.cupti_trouble.load(std::memory_order_acquire) != nullptr &&
             current_recorder() != nullptr);

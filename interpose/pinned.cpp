@@ -52,7 +52,7 @@ void pin_block(Recorder& recorder, const Event& event, const PackedRecord& recor
     if (!allocated_peak && !reserved_peak && !first) [[likely]]
         return;
 
-    if (event.kind != wire::Kind::block_alloc) return;
+    if (event.kind == wire::Kind::block_free) return;
     TryLock lock(state.lock);
     if (!lock.held()) return;
     if (first) store_record(pinned.first_report, record);

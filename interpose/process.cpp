@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include <time.h>
 
+#include "device.h"
 #include "early_marks.h"
 #include "glibc_compat.h"
 #include "header.h"
@@ -38,6 +39,10 @@ void sleep_ns(long duration_ns) {
     nanosleep(&duration, nullptr);
 }
 
+void take_generation(Recorder& recorder) {
+    recorder.generation = g_last_generation.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
 // Another thread is making the file; that takes well under a millisecond on the file systems we accept.
 Recorder* wait_for_creation() {
     constexpr int kTries = 1000;
@@ -51,6 +56,7 @@ Recorder* wait_for_creation() {
 }  // namespace
 
 Process& g_process = g_region.process;
+std::atomic<bool> g_may_record{true};
 __thread uint64_t t_thread_word __attribute__((tls_model("initial-exec"))) = 0;
 
 void prepare_process_region() {
@@ -58,7 +64,7 @@ void prepare_process_region() {
 }
 
 Recorder* start_recorder() {
-    if (g_process.phase.load(std::memory_order_acquire) == Phase::off) return nullptr;
+    if (!may_start_recorder()) return nullptr;
     Phase expected = Phase::fresh;
     if (!g_process.phase.compare_exchange_strong(expected, Phase::creating, std::memory_order_acq_rel)) {
         Recorder* recorder = expected == Phase::creating ? wait_for_creation() : current_recorder();
@@ -66,6 +72,7 @@ Recorder* start_recorder() {
         return recorder;
     }
     int saved_errno = errno;
+    if (g_process.channel == wire::Channel::injected) notice_driver_start();
     Recorder& recorder = g_process.storage;
     Phase result = Phase::off;
     if (!g_region_ready && !recording_disabled()) {
@@ -75,20 +82,31 @@ Recorder* start_recorder() {
         g_process.has_trouble.store(true, std::memory_order_relaxed);
     } else if (!recording_disabled()) {
         choose_cpu_features();
-        recorder.generation = g_last_generation.fetch_add(1, std::memory_order_relaxed) + 1;
-        if (create_ring_file(recorder)) result = Phase::recording;
+        take_generation(recorder);
+        if (create_ring_file(recorder)) {
+            g_process.newest.store(&recorder);
+            result = recorder.header->arm_state == wire::ArmState::cold ? Phase::dormant : Phase::recording;
+        }
     }
-    if (result == Phase::recording) {
-        g_process.recorder.store(&recorder);
-        show_tap_state(recorder);
-        // Known already, unless the first memory was taken without the driver's start.
-        find_python();
-        show_python(recorder);
-    }
+    if (result == Phase::recording) publish_recorder(recorder);
     g_process.phase.store(result, std::memory_order_release);
     wake_side_thread();
     errno = saved_errno;
     return current_recorder();
+}
+
+void publish_recorder(Recorder& recorder) {
+    g_process.recorder.store(&recorder);
+    show_tap_state(recorder);
+    // Known already, unless the first memory was taken without the driver's start.
+    find_python();
+    show_python(recorder);
+}
+
+Recorder* make_recorder() {
+    auto* recorder = static_cast<Recorder*>(private_memory(sizeof(Recorder)));
+    if (recorder != nullptr) take_generation(*recorder);
+    return recorder;
 }
 
 void note_trouble(Recorder& recorder, wire::Trouble trouble, uint32_t error) {

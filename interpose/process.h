@@ -12,18 +12,18 @@
 #include "boundary_state.h"
 #include "contexts.h"
 #include "early_marks.h"
+#include "glibc_compat.h"
 #include "live_table.h"
 #include "local_names.h"
 #include "operation.h"
+#include "ring_layout.h"
 #include "ring_writer.h"
+#include "settings.h"
 #include "text.h"
 #include "wire.h"
 #include "wire_names.h"
 
 namespace memsnap::recorder {
-
-inline constexpr uint32_t kThreadCapacity = 4096;
-inline constexpr uint32_t kLibraryCapacity = 256;
 
 // What is remembered about one device between events. `lock` is only ever tried, a bounded number of times.
 struct DeviceState {
@@ -84,9 +84,12 @@ struct Recorder {
     std::atomic<uint32_t> late_keyframe_count;
     std::atomic<uint64_t> last_keyframe_ns;
     std::atomic<uint32_t> keyframe_busy[wire::kKeyframeSlots];
-    uint64_t prepared_bytes;  // of the ring, by the side thread
+    uint64_t prepared_until;   // the side thread touched the places of the tickets before
+    void* ring_place;          // of a file made in standby: addresses kept for its ring
+    wire::Record* ring_slots;  // the ring there, once it was armed
     bool torch_version_noted;
     Path path;  // absolute
+    FileIdentity file;
 
     std::atomic<uint32_t> reported_devices;  // a bit a device that has reported blocks
     std::atomic<uint64_t> labelling;  // threads with a labelling range open << 32 | the sum of their indices
@@ -106,7 +109,18 @@ enum class Phase : uint32_t {
     fresh,     // no event yet in this process
     creating,  // one thread makes the file
     recording,
-    off,  // switched off, or the file could not be made
+    dormant,  // there is a file that waits to be armed; what happens is not looked at
+    off,      // switched off, or the file could not be made
+};
+
+// What the side thread knows of being armed and disarmed. Written by the program's thread that made the
+// first file, and by the side thread alone from then on.
+struct Arming {
+    Settings settings;       // as they were then: later the environment may change while it is read
+    Path wanted_path;        // absolute, without a number
+    wire::ArmState resting;  // what it goes back to
+    uint64_t until_ns;       // 0: no end
+    uint64_t answered;       // the request that was answered last
 };
 
 // Zeroed in every child of fork.
@@ -132,8 +146,10 @@ struct Process {
     uint64_t cupti_tended_ns;
     std::atomic<bool> steps_told;  // by the program itself, see steps.h
     std::atomic<wire::TapState> tap_state;
-    wire::Channel channel;  // this and the next: written before the first event
-    bool started_late;      // the process may have taken memory before
+    wire::Channel channel;          // this and the next: written before the first event
+    bool started_late;              // the process may have taken memory before
+    std::atomic<Recorder*> newest;  // whose file is the newest, recording or not
+    Arming arming;
     EarlyMarks early_marks;
     Recorder storage;
     Path chosen_path;  // the path that could not be used
@@ -146,6 +162,20 @@ void prepare_process_region();
 
 // The recorder of this process, started by its first event; null when there is none.
 Recorder* start_recorder();
+// Lets everybody see it.
+void publish_recorder(Recorder& recorder);
+// A recorder of its own memory, which forked children do not inherit; null: there is none to be had.
+Recorder* make_recorder();
+
+// False in a process that this library was loaded into later, and that is not attached, and in its forked
+// children.
+extern std::atomic<bool> g_may_record;
+
+// Whether the first event may start one: a process that is dormant or switched off looks no further.
+inline bool may_start_recorder() {
+    return g_process.phase.load(std::memory_order_relaxed) < Phase::dormant &&
+           g_may_record.load(std::memory_order_relaxed);
+}
 
 inline Recorder* current_recorder() {
     return g_process.recorder.load(std::memory_order_acquire);
@@ -195,7 +225,7 @@ class EventScope {
         t_thread_word |= kBusyBit;
         entered_ = true;
         recorder_ = current_recorder();
-        if (recorder_ == nullptr && start == Start::if_needed) [[unlikely]]
+        if (recorder_ == nullptr && start == Start::if_needed && may_start_recorder()) [[unlikely]]
             recorder_ = start_recorder();
     }
     ~EventScope() {

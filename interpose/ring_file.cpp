@@ -9,21 +9,17 @@
 
 #include "anchors.h"
 #include "header.h"
+#include "housekeeping.h"
 #include "interned.h"
 #include "loaded_objects.h"
 #include "names.h"
 #include "native_frames.h"
 #include "new_file.h"
+#include "ring_layout.h"
 #include "settings.h"
 
 namespace memsnap::recorder {
 namespace {
-
-constexpr uint32_t kAnchorCapacity = 2048;
-
-uint64_t round_up(uint64_t value, uint64_t multiple) {
-    return (value + multiple - 1) / multiple * multiple;
-}
 
 bool fail(wire::Trouble trouble, int error) {
     g_process.create_trouble = trouble;
@@ -32,19 +28,34 @@ bool fail(wire::Trouble trouble, int error) {
     return false;
 }
 
-bool folder_suits(const Path& path) {
-    Path folder;
-    folder_of(path, folder);
+bool folder_suits(const Path& folder) {
     struct statfs found = {};
     if (statfs(folder.c_str(), &found) != 0) return true;  // open will say what is wrong
     return file_system_suits(static_cast<uint32_t>(found.f_type));
 }
 
-// The same file name in $TMPDIR.
+// What lies there is memory, of which a container has 64 MiB unless it asks for more.
+bool is_shared_memory(const Path& folder) {
+    const FileIdentity shared = file_identity(AT_FDCWD, "/dev/shm");
+    return shared.known && file_identity(AT_FDCWD, folder.c_str()).device == shared.device;
+}
+
+// A folder of the disk for what cannot lie where it was wanted; without a better one /tmp.
+void choose_temporary_folder(Path& folder) {
+    const char* set = environment("TMPDIR");
+    for (const char* candidate : {set == nullptr || set[0] == '\0' ? "/tmp" : set, "/tmp", "/var/tmp"}) {
+        folder.clear();
+        folder.add(candidate);
+        if (folder_suits(folder) && !is_shared_memory(folder)) return;
+    }
+    folder.clear();
+    folder.add("/tmp");
+}
+
+// The same file name in a temporary folder.
 void move_to_tmpdir(Path& path) {
     Path moved;
-    const char* folder = environment("TMPDIR");
-    moved.add(folder == nullptr || folder[0] == '\0' ? "/tmp" : folder);
+    choose_temporary_folder(moved);
     moved.add('/');
     moved.add(base_name(path.c_str()));
     g_process.chosen_path = path;
@@ -53,34 +64,54 @@ void move_to_tmpdir(Path& path) {
     path = moved;
 }
 
-void* private_memory(uint64_t size_bytes) {
-    void* memory =
-        mmap(nullptr, size_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (memory == MAP_FAILED) return nullptr;
-    madvise(memory, size_bytes, MADV_DONTFORK);
-    madvise(memory, size_bytes, MADV_DONTDUMP);
-    return memory;
+// Whoever names a folder in shared memory means it; a job that merely works there does not.
+bool must_move(const Path& path) {
+    Path folder;
+    folder_of(path, folder);
+    const char* named = environment("MEMSNAP_OUT");
+    const bool asked = named != nullptr && named[0] != '\0';
+    return !folder_suits(folder) || (!asked && is_shared_memory(folder));
 }
 
-bool map_file(NewFile& file, uint64_t size_bytes, Recorder& recorder, uint32_t table_entry_count) {
-    void* mapping = file.map(size_bytes);
-    if (mapping == nullptr) return false;
+// What is the recorder's own beside the file; false with errno.
+bool make_private_parts(Recorder& recorder, uint32_t table_entry_count) {
     const uint64_t index_bytes = uint64_t{table_entry_count} * LiveTable::kPrivateBytesPerSlot;
     const uint64_t threads_bytes = uint64_t{kThreadCapacity} * sizeof(ThreadState);
     void* index = private_memory(index_bytes);
     void* threads = private_memory(threads_bytes);
     if (index == nullptr || threads == nullptr) {
         int error = errno;
-        munmap(mapping, size_bytes);
         if (index != nullptr) munmap(index, index_bytes);
         if (threads != nullptr) munmap(threads, threads_bytes);
         errno = error;
         return false;
     }
-    recorder.header = static_cast<wire::Header*>(mapping);
     recorder.thread_states = static_cast<ThreadState*>(threads);
     recorder.table.open(nullptr, index, table_entry_count);
     return true;
+}
+
+template <typename T>
+T* area(const Recorder& recorder, wire::AreaId id) {
+    auto* file = reinterpret_cast<unsigned char*>(recorder.header);
+    return reinterpret_cast<T*>(file + recorder.header->areas[static_cast<uint32_t>(id)].offset_bytes);
+}
+
+void connect_areas(Recorder& recorder) {
+    wire::Header* header = recorder.header;
+    const wire::Area* areas = header->areas;
+    const bool has_ring = areas[static_cast<uint32_t>(wire::AreaId::ring)].entry_count != 0;
+    recorder.ring.open(has_ring ? area<wire::Record>(recorder, wire::AreaId::ring) : nullptr,
+                       g_process.arming.settings.ring_bytes / sizeof(wire::Record), header);
+    recorder.table.set_entries(area<wire::LiveEntry>(recorder, wire::AreaId::table));
+    recorder.pinned = area<wire::PinnedDevice>(recorder, wire::AreaId::pinned);
+    recorder.boundaries.entries = area<wire::Boundary>(recorder, wire::AreaId::boundaries);
+    recorder.boundaries.capacity = areas[static_cast<uint32_t>(wire::AreaId::boundaries)].entry_count;
+    recorder.boundaries.free_count = recorder.boundaries.capacity;
+    recorder.keyframes = area<uint8_t>(recorder, wire::AreaId::keyframes);
+    recorder.threads = area<wire::Thread>(recorder, wire::AreaId::threads);
+    recorder.libraries = area<wire::Library>(recorder, wire::AreaId::libraries);
+    recorder.anchors = area<wire::Anchor>(recorder, wire::AreaId::anchors);
 }
 
 // What is needed to look at each stack once, also where nothing is told of it. Without the memory for it
@@ -96,29 +127,104 @@ void prepare_interning(Recorder& recorder, uint64_t names_bytes) {
     map_loaded_objects(recorder);
 }
 
-template <typename T>
-T* area(const Recorder& recorder, wire::AreaId id) {
-    auto* file = reinterpret_cast<unsigned char*>(recorder.header);
-    return reinterpret_cast<T*>(file + recorder.header->areas[static_cast<uint32_t>(id)].offset_bytes);
+// The number of entries last: until then a reader finds none.
+void show_area(wire::Area& shown, const wire::Area& area) {
+    shown.offset_bytes = area.offset_bytes;
+    shown.size_bytes = area.size_bytes;
+    std::atomic_ref<uint32_t>(shown.entry_bytes).store(area.entry_bytes, std::memory_order_release);
+    std::atomic_ref<uint32_t>(shown.entry_count).store(area.entry_count, std::memory_order_release);
 }
 
-void connect_areas(Recorder& recorder) {
-    wire::Header* header = recorder.header;
-    const wire::Area* areas = header->areas;
-    recorder.ring.open(area<wire::Record>(recorder, wire::AreaId::ring),
-                       areas[static_cast<uint32_t>(wire::AreaId::ring)].entry_count, header);
-    recorder.table.set_entries(area<wire::LiveEntry>(recorder, wire::AreaId::table));
-    recorder.pinned = area<wire::PinnedDevice>(recorder, wire::AreaId::pinned);
-    recorder.boundaries.entries = area<wire::Boundary>(recorder, wire::AreaId::boundaries);
-    recorder.boundaries.capacity = areas[static_cast<uint32_t>(wire::AreaId::boundaries)].entry_count;
-    recorder.boundaries.free_count = recorder.boundaries.capacity;
-    recorder.keyframes = area<uint8_t>(recorder, wire::AreaId::keyframes);
-    recorder.threads = area<wire::Thread>(recorder, wire::AreaId::threads);
-    recorder.libraries = area<wire::Library>(recorder, wire::AreaId::libraries);
-    recorder.anchors = area<wire::Anchor>(recorder, wire::AreaId::anchors);
+// A recorder whose header is mapped and filled, and whose parts are made, gets ready for its first event.
+void set_up(Recorder& recorder) {
+    const Settings& settings = g_process.arming.settings;
+    recorder.stack_wish = settings.stack_wish;
+    recorder.stack_depth = settings.stack_depth;
+    std::atomic_ref<uint32_t>(recorder.header->stacks)
+        .store(static_cast<uint32_t>(recorder.stack_wish) | recorder.stack_depth << 24);
+    say_native_stacks(recorder);
+    recorder.caching_disabled = (recorder.header->config.flags & wire::kConfigCachingDisabled) != 0;
+    connect_areas(recorder);
+    add_anchor(recorder);
+}
+
+// Once the file has its name.
+void open_names(Recorder& recorder) {
+    const Settings& settings = g_process.arming.settings;
+    if (settings.names) create_names_file(recorder, settings.names_bytes, settings.any_file_system);
+    if (recorder.stack_wish != wire::StackWish::off) prepare_interning(recorder, settings.names_bytes);
+}
+
+// In the folder of this process's recordings; false with errno.
+bool is_room_for(uint64_t needed_bytes) {
+    if (make_room(g_process.arming.wanted_path, g_process.arming.settings.housekeeping, needed_bytes))
+        return true;
+    errno = EDQUOT;
+    return false;
+}
+
+// What is recorded into, or waits for it, and the file that it is in.
+struct Making {
+    Layout layout;
+    wire::ArmState state;
+    const wire::Header* previous;  // null: the process's first file
+    wire::Trouble trouble;         // what kind of failure it was
+};
+
+// False with errno; nothing is left then.
+bool make_file(Recorder& recorder, Making& making) {
+    const Settings& settings = g_process.arming.settings;
+    const Layout& layout = making.layout;
+    if (!is_room_for(layout.file_bytes)) {
+        making.trouble = wire::Trouble::no_space;
+        return false;
+    }
+    making.trouble = wire::Trouble::create_failed;
+    NewFile file{Naming{.numbered = true, .beside = settings.names ? kNamesSuffix : nullptr}};
+    if (!file.open(g_process.arming.wanted_path)) return false;
+    if (!file.reserve(layout.file_bytes, settings.any_file_system)) {
+        making.trouble = wire::Trouble::no_space;
+        return false;
+    }
+    const bool waits = making.state == wire::ArmState::cold;
+    const uint64_t room_bytes = making.state == wire::ArmState::standby ? ring_at(0, settings).size_bytes : 0;
+    auto* mapping = static_cast<unsigned char*>(file.map(layout.file_bytes, room_bytes));
+    if (mapping == nullptr) return false;
+    recorder.header = reinterpret_cast<wire::Header*>(mapping);
+    recorder.ring_place = room_bytes == 0 ? nullptr : mapping + layout.file_bytes;
+    recorder.file = file.identity();
+    recorder.header->arm_state = making.state;
+    bool made = waits || make_private_parts(recorder, layout.table_entry_count);
+    if (made) {
+        if (making.previous == nullptr) {
+            fill_header(*recorder.header, layout.areas, layout.file_bytes);
+        } else {
+            fill_next_header(*recorder.header, *making.previous, layout.areas, layout.file_bytes);
+        }
+        if (!waits) set_up(recorder);
+        made = file.keep(recorder.path);
+    }
+    if (!made) {
+        int error = errno;
+        munmap(mapping, layout.file_bytes + room_bytes);
+        errno = error;
+        return false;
+    }
+    make_path_absolute(recorder.path);
+    if (!waits) open_names(recorder);
+    return true;
 }
 
 }  // namespace
+
+void* private_memory(uint64_t size_bytes) {
+    void* memory =
+        mmap(nullptr, size_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED) return nullptr;
+    madvise(memory, size_bytes, MADV_DONTFORK);
+    madvise(memory, size_bytes, MADV_DONTDUMP);
+    return memory;
+}
 
 void make_path_absolute(Path& path) {
     if (path.c_str()[0] == '/') return;
@@ -157,83 +263,84 @@ bool file_system_suits(uint64_t type) {
     return true;
 }
 
-uint64_t lay_out(uint64_t ring_bytes, uint32_t table_entry_count, uint32_t boundary_entry_count,
-                 wire::Area areas[wire::kAreaCount]) {
-    uint64_t keyframe_bytes = round_up(
-        sizeof(wire::Keyframe) + wire::kKeyframeOperationRecords * sizeof(wire::Record) +
-            wire::kDeviceCapacity * sizeof(wire::PinnedDevice) +
-            wire::kKeyframeRingRecords * sizeof(wire::Record) + table_entry_count * sizeof(wire::LiveEntry),
-        wire::kAreaAlignment_bytes);
-    const struct {
-        uint64_t entry_bytes;
-        uint64_t entry_count;
-    } sizes[wire::kAreaCount] = {
-        {sizeof(wire::Record), ring_bytes / sizeof(wire::Record)},
-        {sizeof(wire::LiveEntry), table_entry_count},
-        {sizeof(wire::PinnedDevice), wire::kDeviceCapacity},
-        {sizeof(wire::Boundary), boundary_entry_count},
-        {keyframe_bytes, wire::kKeyframeSlots},
-        {sizeof(wire::Thread), kThreadCapacity},
-        {sizeof(wire::Library), kLibraryCapacity},
-        {sizeof(wire::Anchor), kAnchorCapacity},
-    };
-    uint64_t offset = round_up(sizeof(wire::Header), wire::kAreaAlignment_bytes);
-    for (uint32_t i = 0; i < wire::kAreaCount; ++i) {
-        areas[i].offset_bytes = offset;
-        areas[i].size_bytes =
-            round_up(sizes[i].entry_bytes * sizes[i].entry_count, wire::kAreaAlignment_bytes);
-        areas[i].entry_bytes = static_cast<uint32_t>(sizes[i].entry_bytes);
-        areas[i].entry_count = static_cast<uint32_t>(sizes[i].entry_count);
-        offset += areas[i].size_bytes;
-    }
-    return offset;
+void read_output_settings(Path& wanted) {
+    Arming& arming = g_process.arming;
+    arming.settings = read_settings();
+    expand_output_path(wanted);
+    if (!arming.settings.any_file_system && must_move(wanted)) move_to_tmpdir(wanted);
+    arming.wanted_path = wanted;
+    make_path_absolute(arming.wanted_path);
 }
 
 bool create_ring_file(Recorder& recorder) {
-    Settings settings = read_settings();
-    wire::Area areas[wire::kAreaCount] = {};
-    uint32_t table_entry_count =
-        settings.table_entry_count / LiveTable::kSlotsPerBucket * LiveTable::kSlotsPerBucket;
-    uint64_t file_bytes =
-        lay_out(settings.ring_bytes, table_entry_count, settings.boundary_entry_count, areas);
-
-    if (!file_size_allowed(file_bytes)) {
-        expand_output_path(g_process.chosen_path);
+    Arming& arming = g_process.arming;
+    Path wanted;
+    read_output_settings(wanted);
+    const Settings& settings = arming.settings;
+    arming.resting =
+        settings.start == wire::ArmState::standby ? wire::ArmState::standby : wire::ArmState::cold;
+    Making making{choose_layout(settings, settings.start), settings.start, nullptr, {}};
+    if (!file_size_allowed(making.layout.file_bytes)) {
+        g_process.chosen_path = wanted;
         return fail(wire::Trouble::create_failed, EFBIG);
     }
-    Path wanted;
-    expand_output_path(wanted);
-    if (!settings.any_file_system && !folder_suits(wanted)) move_to_tmpdir(wanted);
-    NewFile file{Naming{.numbered = true, .beside = names_disabled() ? nullptr : kNamesSuffix}};
-    if (!file.open(wanted)) {
-        int error = errno;
-        g_process.chosen_path = wanted;
-        return fail(wire::Trouble::create_failed, error);
+    if (make_file(recorder, making)) return true;
+    int error = errno;
+    g_process.chosen_path = wanted;
+    return fail(making.trouble, error);
+}
+
+bool create_next_file(Recorder& recorder, const Recorder& previous) {
+    const wire::ArmState state = wire::ArmState::recording;
+    Making making{choose_layout(g_process.arming.settings, state), state, previous.header, {}};
+    return make_file(recorder, making);
+}
+
+bool open_waiting_file(Recorder& recorder) {
+    const Settings& settings = g_process.arming.settings;
+    const Layout layout = choose_layout(settings, wire::ArmState::recording);
+    GrowingFile file;
+    if (!is_room_for(layout.file_bytes) || !file.open(recorder.path, recorder.file) ||
+        !file.grow(recorder.header->file_bytes, layout.file_bytes, settings.any_file_system) ||
+        (recorder.table.slot_count() == 0 && !make_private_parts(recorder, layout.table_entry_count)))
+        return false;
+    // Beside the mapping of the header alone, which is the same memory.
+    void* mapping = file.map(0, layout.file_bytes);
+    if (mapping == nullptr) return false;
+    recorder.header = static_cast<wire::Header*>(mapping);
+    wire::Header& header = *recorder.header;
+    header.start_mode = wire::StartMode::late;
+    std::atomic_ref<uint64_t>(header.file_bytes).store(layout.file_bytes, std::memory_order_release);
+    // The ring last: until then the file is a header alone.
+    for (uint32_t i = wire::kAreaCount; i-- != 0;) {
+        show_area(header.areas[i], layout.areas[i]);
     }
-    bool sized = file.reserve(file_bytes, settings.any_file_system);
-    if (!sized || !map_file(file, file_bytes, recorder, table_entry_count)) {
-        int error = errno;
-        g_process.chosen_path = wanted;
-        return fail(sized ? wire::Trouble::create_failed : wire::Trouble::no_space, error);
+    set_up(recorder);
+    open_names(recorder);
+    return true;
+}
+
+bool append_ring(Recorder& recorder) {
+    if (recorder.ring_place == nullptr) {
+        errno = ENOMEM;
+        return false;
     }
-    recorder.stack_wish = stack_wish();
-    recorder.stack_depth = settings.stack_depth;
-    fill_header(*recorder.header, areas, file_bytes);
-    std::atomic_ref<uint32_t>(recorder.header->stacks)
-        .fetch_or(static_cast<uint32_t>(recorder.stack_wish) | recorder.stack_depth << 24);
-    say_native_stacks(recorder);
-    recorder.caching_disabled = (recorder.header->config.flags & wire::kConfigCachingDisabled) != 0;
-    connect_areas(recorder);
-    add_anchor(recorder);
-    if (!file.keep(recorder.path)) {
-        int error = errno;
-        munmap(recorder.header, file_bytes);
-        g_process.chosen_path = wanted;
-        return fail(wire::Trouble::create_failed, error);
+    const Settings& settings = g_process.arming.settings;
+    wire::Header& header = *recorder.header;
+    const wire::Area ring = ring_at(header.file_bytes, settings);
+    const uint64_t file_bytes = ring.offset_bytes + ring.size_bytes;
+    GrowingFile file;
+    if (!is_room_for(ring.size_bytes) || !file.open(recorder.path, recorder.file) ||
+        !file.grow(ring.offset_bytes, file_bytes, settings.any_file_system))
+        return false;
+    recorder.ring_slots =
+        static_cast<wire::Record*>(file.map(ring.offset_bytes, ring.size_bytes, recorder.ring_place));
+    if (recorder.ring_slots == nullptr) {
+        recorder.ring_place = nullptr;  // whose the addresses are now nobody knows
+        return false;
     }
-    make_path_absolute(recorder.path);
-    if (!names_disabled()) create_names_file(recorder, settings.names_bytes, settings.any_file_system);
-    if (recorder.stack_wish != wire::StackWish::off) prepare_interning(recorder, settings.names_bytes);
+    std::atomic_ref<uint64_t>(header.file_bytes).store(file_bytes, std::memory_order_release);
+    show_area(header.areas[static_cast<uint32_t>(wire::AreaId::ring)], ring);
     return true;
 }
 

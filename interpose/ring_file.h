@@ -9,13 +9,25 @@
 
 namespace memsnap::recorder {
 
+// Takes over what the environment says now of the file to be made, and where it goes: `wanted` as it was
+// told, or in the folder for temporary files.
+void read_output_settings(Path& wanted);
+
 // Fills `recorder` and the header; false, with g_process.create_trouble and create_error set, when no file
 // could be made.
 bool create_ring_file(Recorder& recorder);
 
-// Where the areas lie for the given sizes; returns the size of the file.
-uint64_t lay_out(uint64_t ring_bytes, uint32_t table_entry_count, uint32_t boundary_entry_count,
-                 wire::Area areas[wire::kAreaCount]);
+// Side thread, of a process that is dormant. Each is false with errno when the file cannot be had, and
+// nothing has changed then.
+// Gives a file that is a header alone its whole size and its areas.
+bool open_waiting_file(Recorder& recorder);
+// The file of another recorder of this process, where the last one's is complete.
+bool create_next_file(Recorder& recorder, const Recorder& previous);
+// Gives a file in standby its ring, mapped at recorder.ring_place.
+bool append_ring(Recorder& recorder);
+
+// Memory that forked children do not inherit; null with errno.
+void* private_memory(uint64_t size_bytes);
 
 // Unchanged where the working folder cannot be told.
 void make_path_absolute(Path& path);

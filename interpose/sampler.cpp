@@ -93,8 +93,8 @@ void look_for(Recorder& recorder, int device, Target& target) {
 // have. The totals are those reported last before these tickets.
 bool commit_in_a_row(Recorder& recorder, Event* events, uint32_t count, uint64_t look, bool anyway,
                      PackedRecord* records) {
-    uint64_t first = wire::kNoTicket;
-    for (uint32_t i = 0; first == wire::kNoTicket; ++i) {
+    RingWriter::Tickets tickets{wire::kNoTicket, recorder.ring.slots()};
+    for (uint32_t i = 0; tickets.first == wire::kNoTicket; ++i) {
         if (i == kTicketTries && !anyway) return false;
         uint64_t head = recorder.ring.head();
         for (uint32_t k = 0; k < count; ++k) {
@@ -103,11 +103,11 @@ bool commit_in_a_row(Recorder& recorder, Event* events, uint32_t count, uint64_t
                 events[k].address = last_boundary_word(recorder, events[k].time);
         }
         if (look_at_calls(recorder) != look && !anyway) return false;
-        if (recorder.ring.take_tickets_from(head, count)) first = head;
-        if (i == kTicketTries) first = recorder.ring.take_tickets(count);
+        if (recorder.ring.take_tickets_from(head, count)) tickets.first = head;
+        if (i == kTicketTries) tickets = recorder.ring.take_tickets(count);
     }
     for (uint32_t k = 0; k < count; ++k) {
-        records[k] = recorder.ring.commit(events[k], first + k);
+        records[k] = recorder.ring.commit(events[k], tickets, k);
     }
     return true;
 }

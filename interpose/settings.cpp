@@ -22,14 +22,16 @@ constexpr uint64_t kMinBoundaryEntries = 64;
 constexpr uint64_t kDefaultNames_mebibytes = 16;
 constexpr uint64_t kMaxNames_mebibytes = 1024;
 constexpr uint64_t kNamesWithoutStacks_bytes = 256 * 1024;
+constexpr uint64_t kMaxDisk_mebibytes = uint64_t{1} << 40;
 constexpr uint64_t kDefaultStackDepth = 48;
 constexpr uint64_t kDefaultSample_ms = 1000;
 constexpr uint64_t kMinSample_ms = 10;
 constexpr uint64_t kMaxSample_ms = 24 * 60 * 60 * 1000;
 
-int32_t first_number(const char* const* names, size_t count) {
-    for (size_t i = 0; i < count; ++i) {
-        uint64_t number = environment_number(names[i], UINT64_MAX, 0, INT32_MAX);
+template <size_t N>
+int32_t first_number(const char* const (&names)[N]) {
+    for (const char* name : names) {
+        uint64_t number = environment_number(name, UINT64_MAX, 0, INT32_MAX);
         if (number != UINT64_MAX) return static_cast<int32_t>(number);
     }
     return -1;
@@ -129,6 +131,13 @@ Settings read_settings() {
     settings.boundary_entry_count = static_cast<uint32_t>(environment_number(
         "MEMSNAP_BOUNDARY_ENTRIES", kBoundaryCapacity, kMinBoundaryEntries, kBoundaryCapacity));
     settings.any_file_system = environment_is("MEMSNAP_OUT_ANYFS", "1");
+    settings.housekeeping.kept_count =
+        static_cast<uint32_t>(environment_number("MEMSNAP_KEEP_FILES", 0, 1, UINT32_MAX));
+    settings.housekeeping.budget_bytes =
+        environment_number("MEMSNAP_DISK_MB", 0, 1, kMaxDisk_mebibytes) * kMebibyte_bytes;
+    settings.names = !names_disabled();
+    settings.stack_wish = stack_wish();
+    settings.start = start_state();
     return settings;
 }
 
@@ -164,15 +173,26 @@ wire::StackWish stack_wish() {
     }
     return wire::StackWish::automatic;
 }
+wire::ArmState start_state() {
+    if (environment_is("MEMSNAP_ARM", "cold")) return wire::ArmState::cold;
+    return environment_is("MEMSNAP_ARM", "standby") ? wire::ArmState::standby : wire::ArmState::recording;
+}
 bool cupti_wanted() {
     return environment_is("MEMSNAP_CUPTI", "1");
 }
 
 Ranks read_ranks() {
-    static const char* const kRank[] = {"RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK"};
-    static const char* const kLocalRank[] = {"LOCAL_RANK", "SLURM_LOCALID", "OMPI_COMM_WORLD_LOCAL_RANK"};
-    static const char* const kWorldSize[] = {"WORLD_SIZE", "SLURM_NTASKS", "OMPI_COMM_WORLD_SIZE"};
-    return Ranks{first_number(kRank, 3), first_number(kLocalRank, 3), first_number(kWorldSize, 3)};
+    // torchrun and what speaks its language, Slurm, Open MPI, PMIx, MPICH and Intel MPI, Flux, PALS, and
+    // Kubernetes' indexed jobs, whose pods count as ranks where nothing in them says better.
+    static const char* const kRank[] = {
+        "RANK",     "SLURM_PROCID",   "OMPI_COMM_WORLD_RANK", "PMIX_RANK",
+        "PMI_RANK", "FLUX_TASK_RANK", "PALS_RANKID",          "JOB_COMPLETION_INDEX"};
+    static const char* const kLocalRank[] = {
+        "LOCAL_RANK",      "SLURM_LOCALID",      "OMPI_COMM_WORLD_LOCAL_RANK",
+        "MPI_LOCALRANKID", "FLUX_TASK_LOCAL_ID", "PALS_LOCAL_RANKID"};
+    static const char* const kWorldSize[] = {"WORLD_SIZE", "SLURM_NTASKS", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE",
+                                             "FLUX_JOB_SIZE"};
+    return Ranks{first_number(kRank), first_number(kLocalRank), first_number(kWorldSize)};
 }
 
 Job job_of_launcher(const char* id) {

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <initializer_list>
 
+#include "housekeeping.h"
 #include "text.h"
 #include "wire.h"
 
@@ -20,6 +21,10 @@ struct Settings {
     uint64_t names_bytes;  // of the sidecar
     uint32_t stack_depth;  // most frames of each sort
     bool any_file_system;
+    HousekeepingRules housekeeping;  // MEMSNAP_KEEP_FILES, MEMSNAP_DISK_MB
+    bool names;                      // a sidecar is wanted
+    wire::StackWish stack_wish;
+    wire::ArmState start;  // what the process is when nobody arms it
 };
 Settings read_settings();
 
@@ -31,6 +36,7 @@ uint32_t sample_period_ms();   // MEMSNAP_SAMPLE_MS; 0: no samples
 bool names_disabled();         // MEMSNAP_NAMES=0
 bool cupti_wanted();           // MEMSNAP_CUPTI=1
 wire::StackWish stack_wish();  // MEMSNAP_STACK
+wire::ArmState start_state();  // MEMSNAP_ARM
 
 struct Ranks {
     int32_t rank = -1;
@@ -52,7 +58,8 @@ Job job_of_launcher(const char* id);
 template <typename ValueOf>
 Job read_launcher_job(ValueOf value_of) {
     for (const char* name :
-         {"TORCHELASTIC_RUN_ID", "SLURM_JOB_ID", "OMPI_MCA_ess_base_jobid", "PBS_JOBID", "LSB_JOBID"}) {
+         {"MEMSNAP_JOB", "TORCHELASTIC_RUN_ID", "PET_RDZV_ID", "SLURM_JOB_ID", "RAY_JOB_ID", "FLUX_JOB_ID",
+          "PALS_APID", "OMPI_MCA_ess_base_jobid", "PBS_JOBID", "LSB_JOBID"}) {
         const char* id = value_of(name);
         // torchrun says "none" when nobody gave the run a name: it would join unrelated jobs.
         if (id != nullptr && id[0] != '\0' && !equal(id, "none")) return job_of_launcher(id);

@@ -2,13 +2,14 @@
 #include "side_thread.h"
 
 #include <signal.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 
 #include "anchors.h"
+#include "arming.h"
 #include "asking.h"
 #include "blind_scan.h"
 #include "cupti.h"
+#include "device.h"
 #include "elf_lookup.h"
 #include "glibc_compat.h"
 #include "loaded_objects.h"
@@ -16,8 +17,10 @@
 #include "notice.h"
 #include "process.h"
 #include "python_frames.h"
+#include "ring_pages.h"
 #include "sampler.h"
 #include "settings.h"
+#include "slot_table.h"
 #include "versions.h"
 
 namespace memsnap::recorder {
@@ -25,28 +28,6 @@ namespace {
 
 constexpr uint64_t kSecond_ns = 1'000'000'000;
 constexpr uint64_t kFirstLapPeriod_ns = 50'000'000;
-constexpr uint64_t kPrepareAhead_bytes = 8 * 1024 * 1024;
-#ifndef MADV_POPULATE_WRITE
-constexpr int MADV_POPULATE_WRITE = 23;  // Linux 5.14
-#endif
-
-// Faults in ring pages before writers reach them. A writer's first touch of a page costs it a page fault
-// under the allocator's lock; on kernels that cannot populate it stays that way.
-void prepare_ring(Recorder& recorder) {
-    uint64_t ring_bytes = recorder.ring.slot_count() * sizeof(wire::Record);
-    uint64_t wanted = recorder.ring.head() * sizeof(wire::Record) + kPrepareAhead_bytes;
-    if (wanted > ring_bytes) wanted = ring_bytes;
-    wanted = wanted / wire::kAreaAlignment_bytes * wire::kAreaAlignment_bytes;
-    if (wanted <= recorder.prepared_bytes) return;
-    auto* ring = const_cast<wire::Record*>(&recorder.ring.slot(0));
-    auto* begin = reinterpret_cast<unsigned char*>(ring) + recorder.prepared_bytes;
-    madvise(begin, wanted - recorder.prepared_bytes, MADV_POPULATE_WRITE);
-    recorder.prepared_bytes = wanted;
-}
-
-bool in_first_lap(const Recorder& recorder) {
-    return recorder.prepared_bytes < recorder.ring.slot_count() * sizeof(wire::Record);
-}
 
 // Under the dynamic linker's lock, which must not be held while the program forks: left out then, and done a
 // second later. Each look for itself, since a fork waits for it a bounded time.
@@ -61,6 +42,7 @@ void look_at_loaded_objects(Recorder& recorder) {
     take_a_look([&recorder] { note_versions(recorder); });
     take_a_look(look_for_python);
     take_a_look([&recorder] { map_loaded_objects(recorder); });
+    take_a_look([&recorder] { tend_slots(recorder); });
     take_a_look([&recorder] { scan_blind_spots(recorder); });
 }
 
@@ -72,23 +54,40 @@ void sleep_until(uint64_t wake_ns, uint32_t seen) {
     futex_wait(g_process.side_thread_wake, seen, timeout);
 }
 
+// Where the driver loaded us, its start may be under way yet.
+void wait_for_driver_start() {
+    constexpr int kQuickLooks = 1000;
+    const timespec quick_pause{0, 1'000'000};
+    const timespec slow_pause{0, 100'000'000};
+    for (int i = 0; !notice_driver_start(); ++i) {
+        if (g_process.exiting.load(std::memory_order_acquire) != 0) return;
+        nanosleep(i < kQuickLooks ? &quick_pause : &slow_pause, nullptr);
+    }
+    if (g_process.channel == wire::Channel::injected) wait_to_be_armed();
+}
+
 void* run(void*) {
     prctl(PR_SET_NAME, "memsnap");
     g_process.side_thread_tid.store(current_thread_id(), std::memory_order_relaxed);
+    wait_for_driver_start();
     uint64_t last_head = 0;
     uint64_t anchor_due_ns = 0;
     reset_sampler();
     for (;;) {
         uint32_t seen = g_process.side_thread_wake.load(std::memory_order_acquire);
         if (g_process.exiting.load(std::memory_order_acquire) != 0) return nullptr;
-        prepare_native_frames();
-        tend_cupti();
-        print_due_notice();
         uint64_t now_ns = read_monotonic_ns();
         uint64_t wake_ns = now_ns + kSecond_ns;
+        uint64_t arming_due_ns = tend_arming(now_ns);
+        if (arming_due_ns < wake_ns) wake_ns = arming_due_ns;
+        if (!is_dormant()) {
+            prepare_native_frames();
+            tend_cupti();
+        }
+        print_due_notice();
         if (Recorder* recorder = current_recorder()) {
             uint64_t head = recorder->ring.head();
-            prepare_ring(*recorder);
+            if (wire::Record* slots = recorder->ring.slots()) prepare_ring(*recorder, slots, head);
             say_native_stacks(*recorder);
             if (in_first_lap(*recorder) && head != last_head) wake_ns = now_ns + kFirstLapPeriod_ns;
             last_head = head;
@@ -117,7 +116,7 @@ void start_side_thread() {
     let_exit_wait();
     // Here on the program's thread: on ours the environment may change while it is read.
     if (!cupti_wanted()) g_process.cupti_tried = true;
-    if (may_walk_native(stack_wish())) want_native_frames();
+    if (!is_dormant() && may_walk_native(stack_wish())) want_native_frames();
     // The thread inherits the mask: the program's signals stay the business of its own threads.
     sigset_t all;
     sigset_t before;

@@ -9,6 +9,7 @@
 #include <initializer_list>
 
 #include "anchors.h"
+#include "arming.h"
 #include "asking.h"
 #include "blind_scan.h"
 #include "elf_lookup.h"
@@ -43,9 +44,37 @@ void punch_behind(const Recorder& recorder, wire::AreaId id, uint64_t used) {
     if (used < bytes) punch(area_begin(recorder, id) + used, bytes - used);
 }
 
+// All but the places of the tickets from `first` up to `end`, which the program's other threads may pass.
+void punch_ring(const Recorder& recorder, uint64_t first, uint64_t end) {
+    constexpr uint64_t kStep_records = wire::kAreaAlignment_bytes / sizeof(wire::Record);
+    const uint64_t slot_count = recorder.ring.slot_count();
+    first = first / kStep_records * kStep_records;
+    end = (end + kPunchMargin_records + kStep_records - 1) / kStep_records * kStep_records;
+    if (end - first >= slot_count) return;
+    unsigned char* ring = area_begin(recorder, wire::AreaId::ring);
+    auto punch_slots = [ring](uint64_t begin, uint64_t stop) {
+        if (begin < stop) punch(ring + begin * sizeof(wire::Record), (stop - begin) * sizeof(wire::Record));
+    };
+    const uint64_t unused_begin = recorder.ring.slot_of(end);
+    const uint64_t unused_end = recorder.ring.slot_of(first);
+    if (unused_begin < unused_end) return punch_slots(unused_begin, unused_end);
+    punch_slots(unused_begin, slot_count);
+    punch_slots(0, unused_end);
+}
+
 void punch_ring(const Recorder& recorder) {
-    punch_behind(recorder, wire::AreaId::ring,
-                 (recorder.ring.head() + kPunchMargin_records) * sizeof(wire::Record));
+    const wire::Header& header = *recorder.header;
+    if (recorder.ring.slots() != nullptr)
+        return punch_ring(recorder, header.armed_from, recorder.ring.head());
+    // In standby: the window that was armed last.
+    if (recorder.ring_slots != nullptr && header.disarmed_at != 0)
+        punch_ring(recorder, header.armed_from, header.disarmed_at - 1);
+}
+
+// Nobody writes keyframes any more. The state in which the recording was disarmed stays.
+void punch_keyframes(const Recorder& recorder) {
+    const wire::Area& area = recorder.header->areas[static_cast<uint32_t>(wire::AreaId::keyframes)];
+    punch(area_begin(recorder, wire::AreaId::keyframes), uint64_t{area.entry_bytes} * wire::kKeyframeSlots);
 }
 
 void punch_boundaries(const Recorder& recorder) {
@@ -72,14 +101,13 @@ void punch_names(const Recorder& recorder) {
     punch(reinterpret_cast<unsigned char*>(recorder.names) + unused, recorder.names_bytes - unused);
 }
 
-// A clean run gives back the space it did not need. Nobody writes keyframes any more.
+// A clean run gives back the space it did not need.
 void give_back_unused(Recorder& recorder) {
     punch_ring(recorder);
     punch_table(recorder);
     punch_names(recorder);
     punch_boundaries(recorder);
-    punch(area_begin(recorder, wire::AreaId::keyframes),
-          recorder.header->areas[static_cast<uint32_t>(wire::AreaId::keyframes)].size_bytes);
+    punch_keyframes(recorder);
 }
 
 // From here on a record could land in a hole, and a hole on a full disk is SIGBUS.
@@ -89,13 +117,14 @@ void stop_recording() {
 }
 
 void at_exit(int status, void*) {
-    // Zero in a child that never had an event of its own: it leaves no mark in its parent's file.
-    Recorder* recorder = current_recorder();
     if (g_process.exiting.exchange(1) != 0) return;
     wake_side_thread();
     stop_asking();
     print_due_notice();
     wait_for_notice();
+    // Null in a child that never had an event of its own: it leaves no mark in its parent's file.
+    Recorder* recorder = current_recorder();
+    if (is_dormant()) remove_waiting_file();
     if (recorder == nullptr) return;
     map_loaded_objects(*recorder);  // what a job of less than a second loaded
     scan_blind_spots(*recorder);
@@ -113,7 +142,8 @@ void at_exit(int status, void*) {
 __attribute__((constructor)) void at_start() {
     prepare_process_region();
     remember_startup_objects();
-    offer_nvtx_injection();
+    g_may_record.store(!is_loaded_late(), std::memory_order_relaxed);
+    if (!is_loaded_late()) offer_nvtx_injection();
     remember_stderr();
     // Registered here and not at the first event: that may come under a lock, or in a child forked while
     // another thread held the C library's list of handlers.

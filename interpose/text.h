@@ -46,10 +46,10 @@ class Text {
     // For names made of values from outside: everything that could leave the folder or confuse a shell
     // becomes '_'.
     void add_as_file_name(const char* text) {
-        for (; *text != '\0'; ++text) {
+        for (const char* begin = text; *text != '\0'; ++text) {
             char c = *text;
             bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                         c == '-' || c == '.' || c == '_';
+                         c == '-' || c == '_' || (c == '.' && text != begin);
             add(plain ? c : '_');
         }
     }
@@ -93,6 +93,11 @@ size_t whole_characters(const char* text, size_t text_bytes, size_t limit_bytes)
 
 uint64_t fnv1a(const char* text, size_t size);
 uint64_t fnv1a(const char* text);
+
+// Settings that answer before the environment from now on: "NAME=value" texts, each ended by a zero byte;
+// none of them leaves the environment alone. False when they are not that, or too long; what was told before
+// then stays. One thread at a time.
+bool override_environment(const char* settings, size_t settings_bytes);
 
 // The value of an environment variable as it is now, or null. Reads `environ` itself: getenv may take a lock.
 const char* environment(const char* name);

@@ -154,4 +154,11 @@ MEMSNAP_USAGE_HOOK(_ZN3c1027reportMemoryUsageToProfilerEPvlllNS_6DeviceE, int64_
 MEMSNAP_OUT_OF_MEMORY_HOOK(_ZN3c1027reportOutOfMemoryToProfilerElmmNS_6DeviceE, uint64_t)
 MEMSNAP_OUT_OF_MEMORY_HOOK(_ZN3c1027reportOutOfMemoryToProfilerElllNS_6DeviceE, int64_t)
 
+#define MEMSNAP_ADDRESS(name)                  \
+    void* torch_hook_of_##name() {             \
+        return reinterpret_cast<void*>(&name); \
+    }
+MEMSNAP_TORCH_FUNCTIONS(MEMSNAP_ADDRESS)
+#undef MEMSNAP_ADDRESS
+
 }  // namespace memsnap::recorder

@@ -70,7 +70,8 @@ enum class ArmWish : uint8_t {
     record = 1,   // be armed
     cold = 2,     // keep nothing
     standby = 3,  // keep the live table, no ring
-    detach = 4    // cold, and the patched slots of a late attach put back
+    detach = 4,   // cold, and the patched slots of a late attach put back
+    disarm = 5    // what it was started as: standby, or cold where it recorded from birth
 };
 enum class ArmAnswer : uint8_t {
     none = 0,
@@ -208,7 +209,7 @@ struct Header {
     TapState tap;
     Channel channel;
     uint32_t superseded;  // not 0: this process has a newer recording, and writes here no more
-    uint64_t unused_b;
+    uint64_t host_key;    // equal for the processes of one running kernel; opaque, 0: not known
 
     // ---- what others may ask of the running process (docs/arming.md), on a cache line of its own
     uint64_t arm_request;  // serial << 8 | ArmWish; the one word that another process writes
@@ -328,6 +329,8 @@ struct Boundary {
 
 inline constexpr uint32_t kKeyframeSlots =
     4;  // 0 and 1: the first two failures; 2 and 3: the last one, in turn
+inline constexpr uint32_t kDisarmedSlot =
+    4;  // of a file that can go back to standby: the state when it was disarmed last, without a failure
 inline constexpr uint32_t kKeyframeRingRecords = 4096;
 inline constexpr uint32_t kKeyframeOperationRecords = 64;
 
@@ -410,6 +413,7 @@ static_assert(offsetof(Header, areas) == 48 && offsetof(Header, pid) == 240 &&
 static_assert(offsetof(Header, stacks) == 324 && offsetof(Header, python_version) == 352);
 static_assert(offsetof(Header, origin) == 356 && offsetof(Header, stated) == 360);
 static_assert(offsetof(Header, tap) == 364 && offsetof(Header, channel) == 368);
+static_assert(offsetof(Header, host_key) == 376);
 static_assert(offsetof(Header, arm_request) == 384 && offsetof(Header, initial_until) == 432);
 static_assert(offsetof(Header, head) % 64 == 0 && offsetof(Header, counters) % 64 == 0);
 static_assert(offsetof(Record, check) == 8 && offsetof(Record, kind) == 12 && offsetof(Record, thread) == 14);

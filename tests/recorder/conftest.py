@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The fixture that runs a recorded program."""
+"""The fixtures that run recorded programs."""
 
 import subprocess
 
 import pytest
 
+from armed import Job
 from recorded import BUILD, LIBRARY, Run, clean_environment
 
 
@@ -25,3 +26,20 @@ def record(tmp_path):
         return Run(tmp_path, done)
 
     return run
+
+
+@pytest.fixture
+def job(tmp_path):
+    """job("cold") starts a job that was told so, and its driver."""
+    jobs = []
+
+    def start(mode, driver=True, folder=tmp_path, **environment):
+        one = Job(folder, MEMSNAP_ARM=mode, **environment)
+        jobs.append(one)
+        if driver:
+            assert one.tell("driver") == "ok"
+        return one
+
+    yield start
+    for one in jobs:
+        one.kill()

@@ -97,6 +97,22 @@ TEST_CASE("References to one handle are entries of their own") {
     CHECK(fixture.table.claim(wire::Object::vmm_handle, 0x5) == LiveTable::kNoSlot);
 }
 
+TEST_CASE("Of several entries at one address the one that was born first can be claimed") {
+    Fixture fixture(256);
+    for (uint64_t birth : {30, 10, 20}) {
+        REQUIRE(fixture.enter(0x1000, birth));
+    }
+    REQUIRE(fixture.enter(0x2000, 5));
+    for (uint64_t birth : {10, 20, 30}) {
+        uint32_t slot = fixture.table.claim_oldest(wire::Object::block, 0x1000);
+        REQUIRE(slot != LiveTable::kNoSlot);
+        CHECK(fixture.table.entry(slot).birth_ticket == birth);
+        fixture.table.retire(slot, 40);
+    }
+    CHECK(fixture.table.claim_oldest(wire::Object::block, 0x1000) == LiveTable::kNoSlot);
+    CHECK(fixture.live_count() == 1);
+}
+
 TEST_CASE("A full table refuses, and takes again once something died") {
     Fixture fixture(LiveTable::kSlotsPerBucket);
     for (uint64_t i = 1; i <= LiveTable::kSlotsPerBucket; ++i) {

@@ -41,7 +41,7 @@ std::string header_json(const wire::Header& header) {
         R"("head":{},"exit_mark":{},"exit_status":{},"trouble":{},"failure_count":{},"library_count":{},"thread_count":{},)"
         R"("incomplete_from":{},"lost":{},"lapped":{},"reentrant":{},"table_full":{},"keyframes_skipped":{},)"
         R"("sidecar":{},"names_dropped":{},"blind":{},"originals_missing":{},"unknown_frees":{},"device_unknown":{},"threads_unlisted":{},)"
-        R"("boundary_stride":{},"boundary_count":{},"boundaries_dropped":{},"samples_failed":{},"sampling":{},"sample_period_ms":{},"stacks":{},"python_version":{},"no_stack":{}}})",
+        R"("boundary_stride":{},"boundary_count":{},"boundaries_dropped":{},"samples_failed":{},"sampling":{},"sample_period_ms":{},"stacks":{},"python_version":{},"no_stack":{},"arm_state":{},"armed_from":{},"disarmed_at":{},"start_mode":{},"superseded":{}}})",
         header.file_bytes, header.pid, header.parent_pid, header.rank, header.local_rank, header.world_size,
         header.process_start_ticks, header.job_key, static_cast<int>(header.job_key_source),
         header.torch_version, header.cudart_version, header.driver_version,
@@ -53,7 +53,9 @@ std::string header_json(const wire::Header& header) {
         header.counters.originals_missing, header.counters.unknown_frees, header.counters.device_unknown,
         header.counters.threads_unlisted, header.boundary_stride, header.boundary_count,
         header.counters.boundaries_dropped, header.counters.samples_failed, static_cast<int>(header.sampling),
-        header.sample_period_ms, header.stacks, header.python_version, header.counters.no_stack);
+        header.sample_period_ms, header.stacks, header.python_version, header.counters.no_stack,
+        static_cast<int>(header.arm_state), header.armed_from, header.disarmed_at,
+        static_cast<int>(header.start_mode), header.superseded);
 }
 
 template <typename Range, typename Print>
@@ -122,6 +124,10 @@ int main(int argc, char** argv) {
         fmt::print("{{\"unreadable\":{}}}\n", quoted(reason));
         return 1;
     }
+    if (ring.is_header_alone()) {
+        fmt::print("{{\"waiting\":true,\n\"header\":{}}}\n", header_json(ring.header()));
+        return 0;
+    }
     std::vector<uint32_t> slots = {0, 1, 2, 3};
     std::vector<uint32_t> libraries;
     for (uint32_t i = 0; i < ring.header().library_count; ++i) {
@@ -132,6 +138,12 @@ int main(int argc, char** argv) {
     fmt::print("\"live\":{},\n", list_json(ring.redone_table(), [](const auto& one) {
                    return fmt::format(R"({{"birth":{},"address":{},"size":{}}})", one.first,
                                       one.second.address, one.second.size);
+               }));
+    fmt::print("\"window\":[{},{}],\n\"closed\":{},\n", ring.oldest_ticket(), ring.end_ticket(),
+               ring.is_closed());
+    fmt::print("\"table\":{},\n", list_json(ring.live_entries(), [](const wire::LiveEntry& one) {
+                   return fmt::format(R"({{"object":{},"address":{},"size":{}}})",
+                                      static_cast<int>(one.object), one.address, one.size);
                }));
     fmt::print("\"places\":{},\n", list_json(ring.live_entries(), [](const wire::LiveEntry& one) {
                    return fmt::format(R"({{"birth":{},"step":{},"phase":{}}})", one.birth_ticket, one.step,

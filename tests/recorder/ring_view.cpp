@@ -73,7 +73,9 @@ uint32_t crc32c(const unsigned char* bytes, size_t size, uint32_t state) {
 }
 
 Effect effect_of(const wire::Record& record) {
-    if (record.kind == Kind::block_alloc) return Effect::birth;
+    if (record.kind == Kind::block_alloc || record.kind == Kind::initial ||
+        record.kind == Kind::initial_segment)
+        return Effect::birth;
     if (record.kind == Kind::ok && allocates(record.op) && record.address != 0) return Effect::birth;
     if (record.kind == Kind::block_free || record.kind == Kind::free) return Effect::death;
     if (record.kind == Kind::free_fail) return Effect::death_undone;
@@ -84,7 +86,8 @@ RingView::RingView(const unsigned char* bytes, size_t size) : bytes_(bytes), siz
     if (!unreadable().empty()) return;
     const auto* slots = reinterpret_cast<const wire::Record*>(area_begin(wire::AreaId::ring));
     uint64_t slot_count = capacity();
-    for (uint64_t ticket = oldest_ticket(); ticket < head(); ++ticket) {
+    oldest_ticket_ = find_oldest_ticket();
+    for (uint64_t ticket = oldest_ticket(); ticket < end_ticket(); ++ticket) {
         const wire::Record& slot = slots[ticket % slot_count];
         if (slot.seq == 0) continue;
         if (slot.check != check_of(slot)) {
@@ -104,13 +107,42 @@ std::string RingView::unreadable() const {
     if (header().byte_order != wire::kByteOrder) return "byte order";
     if (header().header_bytes != sizeof(wire::Header) || header().record_bytes != sizeof(wire::Record))
         return "sizes";
-    if (header().file_bytes != size_) return "truncated";
+    if (header().file_bytes > size_) return "truncated";
     for (const wire::Area& one : header().areas) {
         if (one.offset_bytes % wire::kAreaAlignment_bytes != 0) return "unaligned area";
         if (one.offset_bytes + one.size_bytes > size_) return "area outside the file";
         if (uint64_t{one.entry_bytes} * one.entry_count > one.size_bytes) return "area too small";
     }
     return "";
+}
+
+bool RingView::waits_with_a_table() const {
+    return area(wire::AreaId::keyframes).entry_count > wire::kDisarmedSlot;
+}
+
+bool RingView::is_closed() const {
+    const uint64_t disarmed_at = header().disarmed_at;
+    if (!waits_with_a_table() || disarmed_at == 0 || disarmed_at - 1 < header().armed_from) return false;
+    const wire::Keyframe* state = keyframe(wire::kDisarmedSlot);
+    return state != nullptr && state->end_ticket + 1 == disarmed_at;
+}
+
+uint64_t RingView::end_ticket() const {
+    if (is_closed()) return header().disarmed_at - 1;
+    bool open = capacity() != 0 && (!waits_with_a_table() || header().arm_state == wire::ArmState::recording);
+    return open ? head() : header().armed_from;
+}
+
+uint64_t RingView::find_oldest_ticket() const {
+    const uint64_t end = end_ticket();
+    uint64_t oldest = header().armed_from;
+    if (end > capacity() && end - capacity() > oldest) oldest = end - capacity();
+    const auto* slots = reinterpret_cast<const wire::Record*>(area_begin(wire::AreaId::ring));
+    // What hooks under way stored after the end took the places of older records.
+    for (uint64_t i = 0; is_closed() && i < capacity(); ++i) {
+        if (slots[i].seq > end && slots[i].seq - capacity() > oldest) oldest = slots[i].seq - capacity();
+    }
+    return oldest < end ? oldest : end;
 }
 
 const wire::Record* RingView::record(uint64_t ticket) const {
@@ -182,7 +214,14 @@ void RingView::check_boundaries(std::vector<std::string>& broken) const {
 LiveSet RingView::table(std::vector<std::string>& broken) const {
     LiveSet live;
     const auto* entries = reinterpret_cast<const wire::LiveEntry*>(area_begin(wire::AreaId::table));
-    for (uint32_t i = 0; i < area(wire::AreaId::table).entry_count; ++i) {
+    uint32_t entry_count = area(wire::AreaId::table).entry_count;
+    const std::vector<wire::LiveEntry> kept =
+        is_closed() ? keyframe_entries(wire::kDisarmedSlot) : std::vector<wire::LiveEntry>{};
+    if (is_closed()) {
+        entries = kept.data();
+        entry_count = static_cast<uint32_t>(kept.size());
+    }
+    for (uint32_t i = 0; i < entry_count; ++i) {
         const wire::LiveEntry& entry = entries[i];
         if ((entry.state & 1) == 0) continue;
         if (entry.check != check_of(entry)) {
@@ -221,7 +260,8 @@ LiveSet RingView::redone_table() const {
 }
 
 void RingView::replay_window(const LiveSet& final_state, std::vector<std::string>& broken) const {
-    uint64_t begin = oldest_ticket() == 0 ? 0 : oldest_ticket() + capacity() / wire::kWindowDivisor;
+    const uint64_t first = header().armed_from;
+    uint64_t begin = oldest_ticket() == first ? first : oldest_ticket() + capacity() / wire::kWindowDivisor;
     LiveSet live = final_state;
     std::vector<wire::Record> window;
     std::set<uint64_t> births;  // tickets, of the window and of the ring before it
@@ -242,7 +282,8 @@ void RingView::replay_window(const LiveSet& final_state, std::vector<std::string
     for (const wire::Record& one : window) {
         if (effect_of(one) == Effect::birth) live.erase(one.seq - 1);
     }
-    if (begin == 0 && !live.empty()) broken.push_back("an object lived before the first record");
+    if (begin == 0 && !waits_with_a_table() && !live.empty())
+        broken.push_back("an object lived before the first record");
     for (const wire::Record& one : window) {
         Effect effect = effect_of(one);
         LiveObject object{one.address, one.size, 0};

@@ -33,11 +33,17 @@ class RingView {
     const wire::Header& header() const { return *reinterpret_cast<const wire::Header*>(bytes_); }
     uint64_t head() const { return header().head; }
     uint64_t capacity() const { return area(wire::AreaId::ring).entry_count; }
-    uint64_t oldest_ticket() const { return head() > capacity() ? head() - capacity() : 0; }
+    // A process that waits to be armed: nothing but a header.
+    bool is_header_alone() const { return capacity() == 0 && area(wire::AreaId::table).entry_count == 0; }
+    // Disarmed, and the state at that ticket kept.
+    bool is_closed() const;
+    // The window that the ring holds records of: from the oldest ticket up to the end.
+    uint64_t end_ticket() const;
+    uint64_t oldest_ticket() const { return oldest_ticket_; }
     // The committed record of a ticket, or null: a gap.
     const wire::Record* record(uint64_t ticket) const;
     const std::vector<wire::Record>& records() const { return records_; }
-    uint64_t gap_count() const { return head() - oldest_ticket() - records_.size(); }
+    uint64_t gap_count() const { return end_ticket() - oldest_ticket() - records_.size(); }
 
     const wire::PinnedDevice& pinned(uint32_t device) const;
     const wire::Keyframe* keyframe(uint32_t slot) const;  // null unless valid
@@ -47,7 +53,7 @@ class RingView {
     std::vector<wire::LiveEntry> live_entries() const;  // as they are, in the order of their places
     std::vector<wire::Boundary> boundaries() const;     // by ordinal, then device
 
-    // The live table after redoing what was committed and not yet entered.
+    // The live table at the end of the window, after redoing what was committed and not yet entered.
     LiveSet redone_table() const;
     // Every broken rule: torn slots, wrong checks of entries, a window that does not end at the table.
     std::vector<std::string> violations() const;
@@ -55,12 +61,15 @@ class RingView {
   private:
     const wire::Area& area(wire::AreaId id) const { return header().areas[static_cast<uint32_t>(id)]; }
     const unsigned char* area_begin(wire::AreaId id) const { return bytes_ + area(id).offset_bytes; }
+    bool waits_with_a_table() const;
+    uint64_t find_oldest_ticket() const;
     LiveSet table(std::vector<std::string>& broken) const;
     void check_boundaries(std::vector<std::string>& broken) const;
     void replay_window(const LiveSet& final_state, std::vector<std::string>& broken) const;
 
     const unsigned char* bytes_;
     size_t size_;
+    uint64_t oldest_ticket_ = 0;
     std::vector<wire::Record> records_;  // the committed ones, in ticket order
     std::vector<std::string> torn_;
 };

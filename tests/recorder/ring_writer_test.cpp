@@ -51,13 +51,13 @@ TEST_CASE("A writer that was overtaken by a whole lap writes nothing and is coun
     for (uint64_t i = 0; i < Fixture::kSlots; ++i) {
         fixture.ring.commit(sized(i));
     }
-    uint64_t slow = fixture.ring.take_tickets(1);
+    RingWriter::Tickets slow = fixture.ring.take_tickets(1);
     for (uint64_t i = 0; i < Fixture::kSlots; ++i) {
         fixture.ring.commit(sized(i));
     }
-    REQUIRE(fixture.committed(slow + Fixture::kSlots));
+    REQUIRE(fixture.committed(slow.first + Fixture::kSlots));
     fixture.ring.commit(sized(12345), slow);
-    CHECK(fixture.committed(slow + Fixture::kSlots));
+    CHECK(fixture.committed(slow.first + Fixture::kSlots));
     CHECK(fixture.header.counters.lapped == 1);
 }
 
@@ -75,8 +75,52 @@ TEST_CASE("A slot that a writer a lap behind is still in is left to it, and that
 
 TEST_CASE("Consecutive tickets are one thread's own") {
     Fixture fixture;
-    uint64_t first = fixture.ring.take_tickets(2);
-    CHECK(fixture.ring.take_tickets(1) == first + 2);
+    uint64_t first = fixture.ring.take_tickets(2).first;
+    CHECK(fixture.ring.take_tickets(1).first == first + 2);
+}
+
+TEST_CASE("Without slots tickets are taken and nothing is stored") {
+    Fixture fixture;
+    fixture.ring.open(nullptr, Fixture::kSlots, &fixture.header);
+    CHECK(fixture.ring.commit(sized(512)).ticket() == 0);
+    CHECK(fixture.ring.commit(sized(512)).ticket() == 1);
+    CHECK(fixture.header.head == 2);
+    CHECK(fixture.slots[0].seq == 0);
+    CHECK(fixture.ring.may_have_lost(1));
+}
+
+TEST_CASE("From the ticket at which storing begins, everything is stored, at whatever place the lap begins") {
+    Fixture fixture;
+    fixture.ring.open(nullptr, Fixture::kSlots, &fixture.header);
+    for (uint64_t i = 0; i < Fixture::kSlots + 7; ++i) {
+        fixture.ring.commit(sized(i));
+    }
+    RingWriter::Tickets late = fixture.ring.take_tickets(1);  // before, and stored after
+    uint64_t first = fixture.ring.begin_storing(fixture.slots.data());
+    CHECK(first == late.first + 1);
+    for (uint64_t i = 0; i < Fixture::kSlots; ++i) {
+        uint64_t ticket = fixture.ring.commit(sized(i)).ticket();
+        REQUIRE(ticket == first + i);
+        REQUIRE(fixture.committed(ticket));
+    }
+    fixture.slots[fixture.ring.slot_of(first)].seq = 0;  // a writer is in it
+    fixture.ring.commit(sized(1));
+    CHECK(fixture.header.counters.lapped == 1);
+    CHECK(fixture.ring.may_have_lost(first - 1));
+    CHECK_FALSE(fixture.ring.may_have_lost(first + Fixture::kSlots));
+}
+
+TEST_CASE("What was taken before storing ends is still stored, and nothing that is taken after") {
+    Fixture fixture;
+    RingWriter::Tickets before = fixture.ring.take_tickets(1);
+    uint64_t end = fixture.ring.head();
+    fixture.ring.end_storing();
+    fixture.ring.commit(sized(1), before);
+    uint64_t after = fixture.ring.commit(sized(2)).ticket();
+    CHECK(end == before.first + 1);
+    CHECK(fixture.committed(before.first));
+    CHECK(after == end);
+    CHECK(fixture.slots[after].seq == 0);
 }
 
 TEST_CASE("Totals and every field survive their packing") {

@@ -133,6 +133,45 @@ TEST_CASE("A job is keyed by its launcher, else by its session") {
     CHECK(std::string(job.name.c_str()) == "12_3");
 }
 
+TEST_CASE("A job's name cannot lead out of the folder that a template names") {
+    for (const char* id : {"..", "../..", "./x", ".", "a/../../b", "/etc/passwd", "x\n; rm -rf ~"}) {
+        Environment environment(Variables{std::pair{"MEMSNAP_JOB", id}});
+        const std::string name = read_job(0).name.c_str();
+        CHECK(name.find('/') == std::string::npos);
+        CHECK(name.front() != '.');
+        CHECK(name.find_first_of("\n; ~") == std::string::npos);
+    }
+}
+
+TEST_CASE("Ranks and jobs are those that the launcher at hand announces, the nearest one first") {
+    Environment flux({{"FLUX_TASK_RANK", "5"},
+                      {"FLUX_JOB_SIZE", "16"},
+                      {"FLUX_TASK_LOCAL_ID", "1"},
+                      {"FLUX_JOB_ID", "f1"}});
+    CHECK(read_ranks().rank == 5);
+    CHECK(read_ranks().local_rank == 1);
+    CHECK(read_ranks().world_size == 16);
+    CHECK(std::string(read_job(0).name.c_str()) == "f1");
+    Environment slurm({{"SLURM_PROCID", "6"}, {"SLURM_JOB_ID", "77"}, {"JOB_COMPLETION_INDEX", "1"}});
+    CHECK(read_ranks().rank == 6);
+    CHECK(std::string(read_job(0).name.c_str()) == "77");
+    Environment torchrun({{"RANK", "7"}, {"MEMSNAP_JOB", "mine"}});
+    CHECK(read_ranks().rank == 7);
+    CHECK(std::string(read_job(0).name.c_str()) == "mine");
+}
+
+TEST_CASE("What a folder may hold is not limited unless it is said") {
+    CHECK(read_settings().housekeeping.kept_count == 0);
+    CHECK(read_settings().housekeeping.budget_bytes == 0);
+    Environment environment({{"MEMSNAP_KEEP_FILES", "20"}, {"MEMSNAP_DISK_MB", "2048"}});
+    CHECK(read_settings().housekeeping.kept_count == 20);
+    CHECK(read_settings().housekeeping.budget_bytes == uint64_t{2} << 30);
+    setenv("MEMSNAP_KEEP_FILES", "none", 1);
+    setenv("MEMSNAP_DISK_MB", "-1", 1);
+    CHECK(read_settings().housekeeping.kept_count == 0);
+    CHECK(read_settings().housekeeping.budget_bytes == 0);
+}
+
 TEST_CASE("Unusable settings fall back to the defaults") {
     CHECK(read_settings().ring_bytes == uint64_t{64} << 20);
     Environment environment({{"MEMSNAP_RING_MB", "0"}, {"MEMSNAP_TABLE_ENTRIES", "lots"}});
@@ -164,6 +203,18 @@ TEST_CASE("PyTorch's version file tells both versions") {
     parse_torch_versions("__version__ = '2.6.0'\ncuda: Optional[str] = None\nhip = '6.1'\n", torch, cudart);
     CHECK(torch == 20600);
     CHECK(cudart == 0);
+}
+
+TEST_CASE("What a process is before anybody arms it is read from one word, and nonsense means recording") {
+    CHECK(start_state() == wire::ArmState::recording);
+    for (auto [text, state] : {std::pair{"cold", wire::ArmState::cold},
+                               {"standby", wire::ArmState::standby},
+                               {"recording", wire::ArmState::recording},
+                               {"Cold", wire::ArmState::recording}}) {
+        Environment environment(Variables{std::pair{"MEMSNAP_ARM", text}});
+        CHECK(start_state() == state);
+        CHECK(read_settings().start == state);
+    }
 }
 
 TEST_CASE("What births get a site from is read from one word, and nonsense means the default") {

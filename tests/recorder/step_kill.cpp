@@ -107,8 +107,13 @@ std::string broken_names(const unsigned char* bytes, size_t size) {
 
 class Watched {
   public:
-    // Maps the files as soon as they have their sizes; false before the ring has.
+    // Maps the files as soon as they have their sizes, and the ring again when it grew; false before the
+    // ring has its size.
     bool map_in(const std::string& folder) {
+        if (bytes_ != nullptr && header().file_bytes > size_) {
+            munmap(const_cast<unsigned char*>(bytes_), size_);
+            bytes_ = map_file(find_file(folder, ".bin"), size_);
+        }
         if (bytes_ != nullptr && names_ == nullptr)
             names_ = map_file(find_file(folder, ".names"), names_size_);
         if (bytes_ != nullptr) return true;
@@ -123,11 +128,10 @@ class Watched {
     // Whether a store has reached the ring, the tables, the pinned area or the sidecar since the last look:
     // most instructions store nothing there.
     bool changed() {
-        size_t looked_at =
-            static_cast<size_t>(header().areas[static_cast<uint32_t>(wire::AreaId::keyframes)].offset_bytes);
+        size_t looked_at = static_cast<size_t>(area(wire::AreaId::keyframes).offset_bytes);
         if (looked_at == 0 || looked_at > size_) looked_at = wire::kAreaAlignment_bytes;
         const bool names_changed = names_ != nullptr && differs(seen_names_, names_, names_used());
-        return differs(seen_, bytes_, looked_at) || names_changed;
+        return differs(seen_, bytes_, looked_at) || appended_ring_changed() || names_changed;
     }
 
     // Why a reader would call this state corrupt, or empty.
@@ -149,15 +153,24 @@ class Watched {
         seen.assign(bytes, bytes + size);
         return true;
     }
+    // Of a file that was armed from standby the ring lies behind all else.
+    bool appended_ring_changed() {
+        const wire::Area& ring = area(wire::AreaId::ring);
+        bool appended = ring.offset_bytes > area(wire::AreaId::keyframes).offset_bytes;
+        if (!appended || ring.offset_bytes + ring.size_bytes > size_) return false;
+        return differs(seen_ring_, bytes_ + ring.offset_bytes, ring.size_bytes);
+    }
     size_t names_used() const {
         auto used = load<wire::NamesHeader>(names_).used_bytes;
         return used < names_size_ ? static_cast<size_t>(used) : names_size_;
     }
     const wire::Header& header() const { return *reinterpret_cast<const wire::Header*>(bytes_); }
+    const wire::Area& area(wire::AreaId id) const { return header().areas[static_cast<uint32_t>(id)]; }
 
     const unsigned char* bytes_ = nullptr;
     size_t size_ = 0;
     std::vector<unsigned char> seen_;
+    std::vector<unsigned char> seen_ring_;
     const unsigned char* names_ = nullptr;
     size_t names_size_ = 0;
     std::vector<unsigned char> seen_names_;

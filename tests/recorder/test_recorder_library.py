@@ -47,8 +47,10 @@ def test_it_exports_dlsym_dlclose_the_reports_the_plain_functions_and_versioned_
     assert plain - RUNTIME_VERSIONS - {"memsnap_none"} == {
         "dlsym",
         "dlclose",
+        "InitializeInjection",
         "InitializeInjectionNvtx2",
         *(f"memsnap1_{name}" for name in ["version", "recording", "begin", "end", "step", "mark", "note", "category", "cap", "tap", "tap_may_repeat", "tap_state"]),
+        *(f"memsnap1_{name}" for name in ["attach", "detach", "initial_begin", "initial", "initial_end"]),
         "_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE",
         "_ZN3c1027reportMemoryUsageToProfilerEPvlllNS_6DeviceE",
         "_ZN3c1027reportOutOfMemoryToProfilerElmmNS_6DeviceE",

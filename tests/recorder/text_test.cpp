@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "text.h"
 
+#include <cstdlib>
+#include <cstring>
 #include <string>
 
 #include "catch.h"
@@ -43,4 +45,21 @@ TEST_CASE("A text is cut in front of the character that does not fit") {
     for (size_t limit = 0; limit < std::size(expected); ++limit) {
         CHECK(whole_characters(text.data(), text.size(), limit) == expected[limit]);
     }
+}
+
+TEST_CASE("Settings that were told answer before the environment, until none are told") {
+    setenv("MEMSNAP_TEST_TOLD", "environment", 1);
+    const char told[] = "MEMSNAP_TEST_TOLD=told\0MEMSNAP_TEST_OTHER=";
+    REQUIRE(override_environment(told, sizeof told));
+    CHECK(environment_is("MEMSNAP_TEST_TOLD", "told"));
+    CHECK(environment_is("MEMSNAP_TEST_OTHER", ""));
+    for (const char* broken : {"no value", "=nameless"}) {
+        CHECK_FALSE(override_environment(broken, std::strlen(broken) + 1));
+    }
+    CHECK_FALSE(override_environment("MEMSNAP_TEST_TOLD=unended", 25));
+    CHECK_FALSE(override_environment(std::string(10000, 'A').c_str(), 10001));
+    CHECK(environment_is("MEMSNAP_TEST_TOLD", "told"));
+    REQUIRE(override_environment(nullptr, 0));
+    CHECK(environment_is("MEMSNAP_TEST_TOLD", "environment"));
+    CHECK(environment("MEMSNAP_TEST_OTHER") == nullptr);
 }

@@ -100,6 +100,7 @@ extern "C" CUresult cuInit(unsigned int flags) {
     if (flags != 0) return CUDA_ERROR_INVALID_VALUE;
     Driver& state = driver();
     if (state.is_forked_child) return CUDA_ERROR_NOT_INITIALIZED;
+    load_injection();
     const std::lock_guard lock(state.mutex);
     return initialise(state);
 }

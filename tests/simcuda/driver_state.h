@@ -152,6 +152,9 @@ CUresult with_context(Body body) {
 int session_device(const Driver& state, CUdevice ordinal);
 bool is_device(const Driver& state, CUdevice ordinal);
 
+// driver_injection.cpp
+void load_injection();
+
 // driver_context.cpp
 CUresult retain_primary(Driver& state, CUdevice device, CUcontext* context);
 
