@@ -90,6 +90,13 @@ std::optional<std::string_view> probe_for(Hypothesis hypothesis, const Question&
     if (!decision.numbers)
         return "the numbers at the failure contradict each other or are missing: record the job from its "
                "start";
+    bool judges_external = hypothesis == kExternal && !question.others_bytes;
+    if (hypothesis != kFragmentation && !judges_external && decision.qualifiers.contains("births_unknown")) {
+        if (question.from_recorder)
+            return "armed too late: when part of what is live was allocated is not known: arm earlier, or "
+                   "use standby";
+        return "when part of what is live was allocated is not known: record the job from its start";
+    }
     if (hypothesis == kRetention) {
         if (question.basis == Basis::kTooFew)
             return "fewer than six comparable steps ended before the failure: run longer, or mark steps";

@@ -35,9 +35,10 @@ Json::Array declared_losses(const File& file) {
     add(header.counters[kLost] != 0, "events_lost");
     add(header.counters[kLapped] != 0, "events_lapped");
     add(header.start_mode != 0, "late_start");
-    add(header.incomplete_from != 0 || header.counters[kTableFull] != 0, "table_incomplete");
+    add(header.incomplete_from != 0 || header.counters[kTableFull] != 0 || !file.table_complete,
+        "table_incomplete");
     add(file.copied_while_written, "copied_while_written");
-    add(header.arm_state != 0, "recording_dormant");
+    add(file.without_window, "recording_dormant");
     add(file.unknown_kind_count != 0, "kinds_unknown");
     return losses;
 }

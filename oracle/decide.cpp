@@ -16,7 +16,7 @@ std::vector<Int> totals_tried(const Question& q, const std::optional<Int>& cap) 
     using namespace thresholds;
     if (q.total_bytes) return {*q.total_bytes};
     Int low = q.reserved_bytes + *q.device_free_bytes, high = std::max(low, kLargestCardBytes);
-    Int margin = numbers_of(q, {low, *q.device_free_bytes, cap, false}).margin;
+    Int margin = numbers_of(q, {low, *q.device_free_bytes, cap, false, q.retained_low()}).margin;
     Int above_margin = (kPerMille * (margin + 1) + kThresholdPerMille - 1) / kThresholdPerMille;
     Int unremarkable = low + kOutsideAllowanceBytes;
     if (q.others_bytes) unremarkable += *q.others_bytes + q.named_bytes;
@@ -27,6 +27,19 @@ std::vector<Int> totals_tried(const Question& q, const std::optional<Int>& cap) 
         if (total > low && total <= high) totals.push_back(total);
     }
     return totals;
+}
+
+// Where births are not known: the low end, between the ends where a status may turn, and the high end.
+std::vector<Int> retained_tried(const Question& q, const Ends& ends) {
+    Int low = q.retained_low(), high = q.retained_high();
+    if (!q.judges_growth()) return {low};
+    auto n = numbers_of(q, ends);
+    Int slow = std::max(-n.margin, n.threshold / thresholds::kContributionDivisor);
+    std::vector<Int> all{low};
+    for (Int turn : {n.floor, slow, n.deficit - n.removable, n.removable, n.deficit, high}) {
+        if (turn > low && turn <= high) all.push_back(turn);
+    }
+    return all;
 }
 
 // Low ends first.
@@ -47,8 +60,13 @@ std::vector<Ends> combinations(const Question& q) {
     std::vector<Ends> all;
     for (auto free : frees) {
         for (const auto& cap : caps) {
-            for (auto total : totals_tried(q, cap))
-                all.push_back({total, free, cap, implied});
+            for (auto total : totals_tried(q, cap)) {
+                Ends ends{total, free, cap, implied, q.retained_low()};
+                for (auto retained : retained_tried(q, ends)) {
+                    ends.retained = retained;
+                    all.push_back(ends);
+                }
+            }
         }
     }
     return all;
@@ -96,8 +114,9 @@ void qualify_missing(const Question& q, Decision& decision) {
     if (!decision.numbers) return;
     const auto& n = *decision.numbers;
     if (retention.standing == Standing::kUndecidable) {
-        if (q.basis == Basis::kUncertified && n.deficit > 0 && q.retained_bytes >= n.deficit)
+        if (q.basis == Basis::kUncertified && n.deficit > 0 && n.retained_upper >= n.deficit)
             decision.qualifiers.insert("growth_unmarked");
+        if (q.judges_growth() && q.unknown_birth_bytes > 0) decision.qualifiers.insert("births_unknown");
         if (q.basis == Basis::kTooFew) decision.qualifiers.insert("too_few_boundaries");
         if (q.basis == Basis::kLapped) decision.qualifiers.insert("boundaries_lapped");
     }

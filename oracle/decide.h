@@ -43,6 +43,7 @@ struct Question {
     Int remappable_bytes = 0;
     bool expandable_segments = false;  ///< in use already
     HoleRelease hole_release = HoleRelease::kUnknown;
+    bool from_recorder = true;   ///< not imported
     bool from_snapshot = false;  ///< a memory snapshot told the events
     bool total_stated = false;   ///< by a person
     std::optional<Int> cap_bytes, others_bytes;
@@ -51,9 +52,16 @@ struct Question {
     bool holder_shares_job = false;
     Basis basis = Basis::kTooFew;
     bool points_are_module_calls = false;
-    Int retained_bytes = 0;
+    Int retained_bytes = 0;       ///< Q, or its upper bound
+    Int unknown_birth_bytes = 0;  ///< U
     bool request_repeated = false;
 
+    bool judges_growth() const { return basis == Basis::kMarked || basis == Basis::kCertified; }
+    Int retained_low() const { return judges_growth() ? retained_bytes : 0; }
+    Int retained_high() const {
+        bool bound_has_all = basis == Basis::kTooFew || basis == Basis::kLapped;
+        return retained_bytes + (bound_has_all ? 0 : unknown_birth_bytes);
+    }
     bool foreign() const { return victim == Victim::kForeign; }
     Int slack_bytes() const { return reserved_bytes - active_bytes; }
 };
@@ -64,6 +72,7 @@ struct Ends {
     Int device_free_bytes = 0;
     std::optional<Int> cap_bytes;
     bool cap_implied = false;
+    Int retained = 0;
 };
 
 struct Numbers {

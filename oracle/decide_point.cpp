@@ -202,9 +202,8 @@ Numbers numbers_of(const Question& question, const Ends& ends) {
     n.deficit = less(n.threshold, n.margin);
     n.floor = std::max<Int>(
         1, std::min(n.threshold, std::max({Int{1}, -n.margin, n.threshold / kContributionDivisor})));
-    bool certain = question.basis == Basis::kMarked || question.basis == Basis::kCertified;
-    n.retained = certain ? question.retained_bytes : 0;
-    n.retained_upper = question.retained_bytes;
+    n.retained = ends.retained;
+    n.retained_upper = question.retained_high();
     if (binds) return n;
     if (question.others_bytes) {
         Int unexplained = less(less(n.outside, *question.others_bytes), question.named_bytes);

@@ -9,11 +9,12 @@
 namespace oracle {
 namespace {
 
-Expected<void> read_ring(Bytes bytes, std::optional<u64> head_after, File& file) {
+// `disarmed`: the window ends where the header says that it was.
+Expected<void> read_ring(Bytes bytes, std::optional<u64> head_after, bool disarmed, File& file) {
     const auto& area = file.header.areas[kRing];
     u64 n = area.entry_count;
-    file.end = file.header.head;
-    u64 newest_head = std::max(file.end, head_after.value_or(file.end));
+    file.end = disarmed ? file.header.disarmed_at - 1 : file.header.head;
+    u64 newest_head = disarmed ? file.end : std::max(file.end, head_after.value_or(file.end));
 
     bool exited = file.header.exit_mark != 0;
     std::vector<Event> accepted;
@@ -34,10 +35,12 @@ Expected<void> read_ring(Bytes bytes, std::optional<u64> head_after, File& file)
         accepted.push_back(decode_record(record, offset));
     }
     // What the writer overwrote while the file was being copied cannot be trusted.
-    file.copied_while_written = newest_head != file.end;
-    file.oldest = std::min(file.end, newest_head > n ? newest_head - n : 0);
-    file.begin =
-        file.oldest == 0 ? 0 : file.oldest + std::min(file.end - file.oldest, n / thresholds::kWindowDivisor);
+    file.copied_while_written = !disarmed && newest_head != file.end;
+    u64 armed_from = file.header.armed_from;
+    u64 oldest = std::max(armed_from, newest_head > n ? newest_head - n : 0);
+    file.oldest = std::min(file.end, oldest);
+    file.begin = file.oldest;
+    if (oldest != armed_from) file.begin += std::min(file.end - file.oldest, n / thresholds::kWindowDivisor);
     std::erase_if(accepted, [&](const Event& event) {
         if (event.ticket < file.oldest || event.ticket >= file.end) return true;
         bool known = kind_is_known(event.kind) && call_name(event.call);
@@ -135,15 +138,27 @@ Expected<File> decode(Bytes bytes, std::optional<u64> head_after) {
     if (!header) return std::unexpected(header.error());
     File file;
     file.header = *header;
-    if (auto read = read_ring(bytes, head_after, file); !read) return std::unexpected(read.error());
-    read_table(bytes, file);
+    auto disarmed = decode_disarmed(bytes, file.header);
+    if (!disarmed) return std::unexpected(disarmed.error());
+    file.without_window = !*disarmed && !file.header.keeps_ring();
+    if (file.without_window) {
+        file.oldest = file.begin = file.end = file.header.head;
+    } else if (auto read = read_ring(bytes, head_after, disarmed->has_value(), file); !read) {
+        return std::unexpected(read.error());
+    }
+    if (*disarmed) {
+        file.table = std::move((*disarmed)->table);
+        file.table_complete = (*disarmed)->complete;
+    } else {
+        read_table(bytes, file);
+    }
     if (auto read = read_boundaries(bytes, file); !read) return std::unexpected(read.error());
     read_small_tables(bytes, file);
     const auto& pinned_area = file.header.areas[kPinned];
     auto pinned = decode_pinned(bytes.subspan(pinned_area.offset, pinned_area.size), pinned_area.offset,
                                 file.header.exit_mark != 0);
     if (!pinned) return std::unexpected(pinned.error());
-    file.pinned = std::move(*pinned);
+    file.pinned = *disarmed ? std::move((*disarmed)->pinned) : std::move(*pinned);
     auto keyframes = decode_keyframes(bytes, file.header.areas[kKeyframes]);
     if (!keyframes) return std::unexpected(keyframes.error());
     file.keyframes = std::move(*keyframes);

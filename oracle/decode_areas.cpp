@@ -88,7 +88,7 @@ Expected<std::vector<PinnedDevice>> decode_pinned(Bytes area, u64 offset, bool e
 
 Expected<std::vector<Keyframe>> decode_keyframes(Bytes bytes, const Area& area) {
     std::vector<Keyframe> keyframes;
-    for (u64 i = 0; i < area.entry_count; ++i) {
+    for (u64 i = 0; i < std::min(area.entry_count, kFailureSlots); ++i) {
         u64 offset = area.offset + i * area.entry_bytes;
         auto slot = part(bytes, offset, area.entry_bytes);
         if (!slot || slot->size() < 128) continue;
@@ -117,6 +117,32 @@ Expected<std::vector<Keyframe>> decode_keyframes(Bytes bytes, const Area& area) 
         keyframes.push_back(std::move(keyframe));
     }
     return keyframes;
+}
+
+Expected<std::optional<Disarmed>> decode_disarmed(Bytes bytes, const Header& header) {
+    std::optional<Disarmed> none;
+    if (!header.made_in_standby() || header.areas[kRing].entry_count == 0 || header.disarmed_at == 0 ||
+        header.disarmed_at - 1 < header.armed_from)
+        return none;
+    const auto& area = header.areas[kKeyframes];
+    u64 offset = area.offset + u64{kFailureSlots} * area.entry_bytes;
+    auto slot = part(bytes, offset, area.entry_bytes);
+    if (!slot || slot->size() < 128) return none;
+    u64 begin = integer64(*slot, 0), end_ticket = integer64(*slot, 24);
+    if (begin == 0 || begin != integer64(*slot, 8) || end_ticket + 1 != header.disarmed_at) return none;
+    u64 table_at = integer32(*slot, 116), count = integer32(*slot, 120);
+    auto table = part(*slot, table_at, count * kRecordBytes);
+    auto pinned = part(*slot, integer32(*slot, 104), kPinnedDevices * kPinnedBytes);
+    if (!table || !pinned) return corrupt("keyframe", kNoTicket, offset);
+    Disarmed disarmed;
+    for (u64 i = 0; i < count; ++i) {
+        auto entry = decode_entry(table->subspan(i * kRecordBytes, kRecordBytes),
+                                  offset + table_at + i * kRecordBytes);
+        if (entry.live && entry.check_fits) disarmed.table.push_back(entry);
+    }
+    disarmed.complete = integer32(*slot, 124) == 0;
+    disarmed.pinned = *decode_pinned(*pinned, offset + integer32(*slot, 104), false);
+    return disarmed;
 }
 
 }  // namespace oracle

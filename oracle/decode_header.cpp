@@ -35,7 +35,7 @@ Expected<void> check_areas(const Header& header, u64 file_bytes) {
                 return corrupt("area_overlap", kNoTicket, at);
         }
     }
-    if (header.areas[kRing].entry_count == 0) return corrupt("area_entries", kNoTicket, 48);
+    if (header.armed() && header.areas[kRing].entry_count == 0) return corrupt("area_entries", kNoTicket, 48);
     return {};
 }
 
@@ -88,6 +88,9 @@ Expected<Header> decode_header(Bytes bytes) {
     header.python_version = integer32(bytes, 352);
     header.origin = integer32(bytes, 356);
     header.stated = integer32(bytes, 360);
+    header.armed_from = integer64(bytes, 408);
+    header.disarmed_at = integer64(bytes, 416);
+    header.initial_until = integer64(bytes, 432);
     header.head = integer64(bytes, 512);
     for (std::size_t i = 0; i < kCounterCount; ++i)
         header.counters[i] = integer64(bytes, 576 + 8 * i);
@@ -100,7 +103,16 @@ Expected<Header> decode_header(Bytes bytes) {
     header.boundary_stride = integer32(bytes, 744);
     header.boundary_count = integer32(bytes, 748);
     header.sampling = integer32(bytes, 752);
+    bool header_alone =
+        !header.armed() && header.areas[kRing].entry_count == 0 && header.areas[kTable].entry_count == 0;
+    if (header_alone)
+        return std::unexpected(Error{
+            kExitDormant, {}, kNoTicket, 316, "dormant: nothing was recorded yet; arm it with memsnap arm"});
     if (auto checked = check_areas(header, file_bytes); !checked) return std::unexpected(checked.error());
+    bool possible = header.made_in_standby()
+                        ? header.armed_from <= header.head && header.disarmed_at <= header.head + 1
+                        : header.armed_from == 0 && header.arm_state != 2;
+    if (!possible) return corrupt("arming", kNoTicket, 408);
     if (header.library_count > header.areas[kLibraries].entry_count)
         return corrupt("library_count", kNoTicket, 736);
     if (header.thread_count > header.areas[kThreads].entry_count)

@@ -17,6 +17,7 @@ inline constexpr int kExitNotMemsnap = 3;
 inline constexpr int kExitCorrupt = 4;
 inline constexpr int kExitIo = 5;
 inline constexpr int kExitDisagreement = 6;
+inline constexpr int kExitDormant = 7;  ///< a recording that waits to be armed
 
 struct Error {
     int exit_code = kExitIo;

@@ -117,6 +117,8 @@ Json growth_document(const Growth& growth, Dictionary& dictionary) {
         {"growing_pairs_count", u64{growth.growing_pairs}},
         {"retained_bytes", growth.retained_bytes},
         {"retained_is_bound", growth.retained_is_bound},
+        {"unknown_birth_bytes", growth.unknown_birth_bytes},
+        {"births_known_from_ticket", growth.births_known_from},
         {"kept_since_failure_bytes", growth.kept_since_failure_bytes},
         {"request_repeated", growth.request_repeated},
         {"survivors", survivors_of(growth, dictionary)},

@@ -40,6 +40,7 @@ Question question_of(const Inputs& in, const Growth& growth) {
     q.basis = growth.points.basis;
     q.points_are_module_calls = growth.points.family == Family::kModule;
     q.retained_bytes = growth.retained_bytes;
+    q.unknown_birth_bytes = growth.unknown_birth_bytes;
     q.request_repeated = growth.request_repeated;
     return q;
 }
@@ -63,6 +64,7 @@ Incident look_at(const Case& c, std::size_t index) {
     incident.question = question_of(incident.inputs, incident.growth);
     const auto& header = c.file.header;
     incident.question.expandable_segments = header.expandable_segments();
+    incident.question.from_recorder = header.from_recorder();
     incident.question.from_snapshot = header.from_snapshot();
     incident.question.total_stated = header.total_stated();
     incident.decision = decide(incident.question);

@@ -132,8 +132,9 @@ class Finder {
                 if (opened_after) failed.scope_end = std::min(failed.scope_end, boundary.closed);
             }
             if (failed.only_in_keyframe) {
-                failed.followed = true;
-                failed.scope_end = std::min(failed.scope_end, ring_.begin);
+                bool window_follows = event.ticket < ring_.begin && ring_.begin < ring_.end;
+                if (window_follows) failed.scope_end = std::min(failed.scope_end, ring_.begin);
+                failed.followed = failed.scope_end != kNoTicket || file_.header.ended_well();
                 continue;
             }
             // A block from the cache says nothing of another library's memory.

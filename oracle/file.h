@@ -77,6 +77,9 @@ enum Counter : std::size_t {
     kCounterCount = 14
 };
 
+/// Of keyframes; the slot behind them is that of the state when it was disarmed.
+inline constexpr u32 kFailureSlots = 4;
+
 struct Header {
     std::array<std::byte, 16> ring_id{};
     std::array<Area, kAreaCount> areas{};
@@ -99,6 +102,9 @@ struct Header {
     u32 python_version = 0;
     u32 origin = 0;
     u32 stated = 0;
+    u64 armed_from = 0;
+    u64 disarmed_at = 0;
+    u64 initial_until = 0;
     u64 head = 0;
     std::array<u64, kCounterCount> counters{};
     u64 incomplete_from = 0;
@@ -114,6 +120,13 @@ struct Header {
     bool caching_disabled() const { return (allocator_flags & 8U) != 0; }
     bool expandable_segments() const { return (allocator_flags & 2U) != 0; }
     bool async_backend() const { return (allocator_flags & 4U) != 0; }
+    bool late() const { return start_mode != 0; }
+    bool armed() const { return arm_state == 0; }
+    /// Made in standby: a fifth keyframe slot takes the state when it is disarmed.
+    bool made_in_standby() const { return areas[kKeyframes].entry_count > kFailureSlots; }
+    bool keeps_ring() const {
+        return areas[kRing].entry_count != 0 && (armed() || (arm_state == 1 && !made_in_standby()));
+    }
     bool from_recorder() const { return origin == 0; }
     bool from_snapshot() const { return origin == 1; }
     bool total_stated() const { return (stated & 1U) != 0; }
@@ -194,7 +207,9 @@ struct File {
     u64 torn_count = 0;
     u64 unknown_kind_count = 0;
     bool copied_while_written = false;
+    bool without_window = false;  ///< not armed, and no state tells where it was
     std::vector<Entry> table;
+    bool table_complete = true;  ///< of the state when it was disarmed
     std::vector<PinnedDevice> pinned;
     std::vector<Boundary> boundaries;  ///< by closing ticket
     std::vector<Keyframe> keyframes;
@@ -220,5 +235,12 @@ Entry decode_entry(Bytes entry, u64 offset);
 Expected<Header> decode_header(Bytes bytes);
 Expected<std::vector<PinnedDevice>> decode_pinned(Bytes area, u64 offset, bool exited);
 Expected<std::vector<Keyframe>> decode_keyframes(Bytes bytes, const Area& area);
+/// The state when it was disarmed; nothing, where the header and the slot do not tell one.
+struct Disarmed {
+    std::vector<Entry> table;
+    std::vector<PinnedDevice> pinned;
+    bool complete = true;  ///< no live entry was left out
+};
+Expected<std::optional<Disarmed>> decode_disarmed(Bytes bytes, const Header& header);
 
 }  // namespace oracle

@@ -54,13 +54,24 @@ Growth growth_at(const Scene& scene, const Failures& failures, const Failed& fai
     growth.retained_is_bound =
         growth.points.basis != Basis::kMarked && growth.points.basis != Basis::kCertified;
 
+    const auto& header = scene.recording.file->header;
     auto live = blocks_at(scene.lives, device, f);
+    if (header.late()) {
+        growth.births_known_from = header.initial_until;
+        growth.unknown_birth_bytes = std::max<Int>(0, scene.unseen_block_bytes(device, f));
+    }
+    // An `initial` tells that a block is there, not since when.
+    std::erase_if(live, [&](const Life* block) {
+        bool unknown = block->birth < growth.births_known_from;
+        if (unknown) growth.unknown_birth_bytes += block->size;
+        return unknown;
+    });
     if (growth.points.basis == Basis::kTooFew || growth.points.basis == Basis::kLapped) {
         for (const auto* block : live) {
             if (points.empty() || (block->birth != kNoTicket && block->birth > points.front().ticket))
                 growth.retained_bytes += block->size;
         }
-        growth.retained_bytes += direct_bytes;
+        growth.retained_bytes += direct_bytes + growth.unknown_birth_bytes;
         return growth;
     }
     auto got_over = last_got_over(failures, failed);
@@ -81,7 +92,7 @@ Growth growth_at(const Scene& scene, const Failures& failures, const Failed& fai
     }
     std::erase_if(growth.survivors,
                   [](const auto& site) { return site.second.steps.size() < kSurvivorStepsNeeded; });
-    for (const auto* block : live) {
+    for (const auto* block : blocks_at(scene.lives, device, f)) {
         auto found = growth.survivors.find(site_of(*block));
         if (found != growth.survivors.end()) found->second.live_bytes += block->size;
     }

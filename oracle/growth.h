@@ -27,6 +27,8 @@ struct Growth {
     std::size_t growing_pairs = 0;
     Int retained_bytes = 0;
     bool retained_is_bound = false;
+    u64 births_known_from = 0;    ///< ticket; 0: all are known
+    Int unknown_birth_bytes = 0;  ///< after a late start: live, and nobody knows since when
     Int kept_since_failure_bytes = 0;
     bool request_repeated = false;
     std::map<Site, Survivors> survivors;  ///< of the sites that count, whether active grows or not

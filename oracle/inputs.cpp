@@ -95,18 +95,12 @@ void gather_uncertainty(const Scene& scene, Inputs& inputs) {
     u64 f = inputs.ticket;
     const auto& missing = scene.recording.missing;
     bool lost = header.counters[kLost] != 0 || header.counters[kLapped] != 0 || header.start_mode != 0 ||
-                header.arm_state != 0 || file.copied_while_written ||
+                (!file.table_complete && !scene.recording.from_keyframe) || file.copied_while_written ||
                 (header.incomplete_from != 0 && header.incomplete_from - 1 <= f) ||
                 (!missing.empty() && missing.front().first < f);
-    inputs.incomplete = header.start_mode != 0 || header.arm_state != 0 ||
-                        (header.incomplete_from != 0 && header.incomplete_from - 1 <= f);
+    inputs.incomplete = header.late() || (header.incomplete_from != 0 && header.incomplete_from - 1 <= f);
     if (!lost) return;
-    const Event* last = nullptr;
-    for (const auto& event : scene.recording.events) {
-        if (event.ticket <= f && event.device == inputs.device && event.is_report()) last = &event;
-    }
-    if (last == nullptr) return;
-    Int difference = Int{last->allocated_bytes} - scene.live_block_bytes(inputs.device, last->ticket);
+    Int difference = scene.unseen_block_bytes(inputs.device, f);
     inputs.uncertainty_bytes = difference < 0 ? -difference : difference;
 }
 

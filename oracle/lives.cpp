@@ -283,7 +283,7 @@ Class birth_class(const Event& event) {
         case kInitial:
             return kBlock;
         case kInitialSegment:
-            return kDevice;
+            return event.call == kCallMemMap ? kMapping : kDevice;
         case kOk:
             return event.has(kNested) || event.has(kCapturing) ? kNoClass : allocates(event.call);
         default:

@@ -12,6 +12,7 @@
 #include <array>
 #include <cstdio>
 
+#include "command_table.h"
 #include "examine.h"
 
 namespace {
@@ -138,6 +139,12 @@ int compare_receipt(const std::string& receipt_path, const Ring& ring, const ora
     return oracle::kExitDisagreement;
 }
 
+// For those who make the manual page: ends the parsing, as --help does.
+void print_commands(const CLI::App& app) {
+    if (!print(oracle::command_table(app).canonical() + "\n")) throw CLI::RuntimeError(oracle::kExitIo);
+    throw CLI::Success();
+}
+
 const CLI::Validator kTicket(
     [](const std::string& text) {
         constexpr std::size_t kMostDigits = 19;
@@ -163,6 +170,9 @@ int main(int argc, char** argv) {
     auto* ticket_option = app.add_option("--at", ticket, "only the failure with this ticket")->check(kTicket);
     auto* receipt_option = app.add_option("--receipt", receipt_path, "compare this receipt with the ring");
     app.add_flag("--ids", ids, "print the birth tickets of every known allocation")->excludes(receipt_option);
+    app.add_flag_callback(
+           "--commands", [&] { print_commands(app); }, "print the table of options")
+        ->group("");
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {

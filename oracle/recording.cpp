@@ -4,6 +4,8 @@
 // and end with the newest, and the failing record is always among them.
 #include "recording.h"
 
+#include "thresholds.h"
+
 namespace oracle {
 
 const Event* Recording::at(u64 ticket) const {
@@ -40,7 +42,14 @@ Recording recording_of_keyframe(const File& file, const Keyframe& keyframe) {
     Recording recording;
     recording.file = &file;
     recording.from_keyframe = true;
-    recording.events = keyframe.ring;
+    // Where no ring was kept, or only a later one, there is the operation and nothing else.
+    u64 failed = keyframe.failing.ticket;
+    bool holds_failure = !keyframe.ring.empty() && keyframe.ring.front().ticket <= failed;
+    recording.events = holds_failure ? keyframe.ring : keyframe.operation;
+    if (!holds_failure)
+        std::erase_if(recording.events, [&](const Event& event) {
+            return event.ticket >= failed || failed - event.ticket > thresholds::kKeyframeReachTickets;
+        });
     auto place = std::lower_bound(recording.events.begin(), recording.events.end(), keyframe.failing.ticket,
                                   [](const Event& event, u64 wanted) { return event.ticket < wanted; });
     if (place == recording.events.end() || place->ticket != keyframe.failing.ticket)

@@ -106,8 +106,10 @@ class Settler {
                 if (handle != nullptr && is_imported(*handle)) continue;
                 if (region.device < 0 && handle != nullptr) region.device = handle->device;
             }
-            bool told = life.in_window && recording_.at(life.from) != nullptr &&
-                        recording_.at(life.from)->kind == kInitialSegment;
+            // No call made a device allocation that the allocator told at a late start.
+            bool told = (life.object == kDevice && life.call == 0) ||
+                        (life.in_window && recording_.at(life.from) != nullptr &&
+                         recording_.at(life.from)->kind == kInitialSegment);
             region.begin = life.address;
             region.end = life.end();
             region.from = life.from;

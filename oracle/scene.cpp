@@ -16,6 +16,14 @@ Int Scene::live_block_bytes(int device, u64 ticket) const {
     return bytes;
 }
 
+Int Scene::unseen_block_bytes(int device, u64 ticket) const {
+    const Event* last = nullptr;
+    for (const auto& event : recording.events) {
+        if (event.ticket <= ticket && event.device == device && event.is_report()) last = &event;
+    }
+    return last == nullptr ? Int{0} : last->allocated_bytes - live_block_bytes(device, last->ticket);
+}
+
 Int Scene::held_bytes(int device, u64 ticket) const {
     Int bytes = regions.held_at(device, ticket);
     for (const auto& piece : pieces.unmapped) {

@@ -19,6 +19,8 @@ struct Scene {
 
     /// The sum of the blocks of the device that are live at the instant.
     Int live_block_bytes(int device, u64 ticket) const;
+    /// What the last report up to the instant tells beyond the blocks that were seen; 0 without one.
+    Int unseen_block_bytes(int device, u64 ticket) const;
     /// What PyTorch's allocator holds: in regions, and as physical memory that nothing maps.
     Int held_bytes(int device, u64 ticket) const;
     /// Live blocks at every instant.

@@ -102,8 +102,8 @@ void compare_totals(const Recording& recording, const std::vector<Life>& lives, 
 
 u64 certain_until(const File& file) {
     const auto& header = file.header;
-    bool uncertain = header.counters[kLost] != 0 || header.counters[kLapped] != 0 || header.start_mode != 0 ||
-                     header.arm_state != 0 || file.copied_while_written ||
+    bool uncertain = header.counters[kLost] != 0 || header.counters[kLapped] != 0 || header.late() ||
+                     file.without_window || !file.table_complete || file.copied_while_written ||
                      (!file.missing.empty() && file.begin > 0);
     if (uncertain) return 0;
     u64 until = file.missing.empty() ? kNoTicket : file.missing.front().first;

@@ -56,11 +56,10 @@ Json inputs_of(Hypothesis hypothesis, const Incident& incident) {
     switch (hypothesis) {
         case kRetention:
             add("retained_bytes", growth.retained_bytes, false);
-            if (growth.retained_is_bound && growth.retained_bytes > 0)
-                inputs["retained_bytes"] = Json::Object{{"value", Json()},
-                                                        {"provenance", "derived"},
-                                                        {"low", 0},
-                                                        {"high", growth.retained_bytes}};
+            if (Int low = incident.question.retained_low(), high = incident.question.retained_high();
+                low < high)
+                inputs["retained_bytes"] =
+                    Json::Object{{"value", Json()}, {"provenance", "derived"}, {"low", low}, {"high", high}};
             add("boundary_count", Int(growth.points.list.size()), false);
             add("growing_pairs_count", Int(growth.growing_pairs), false);
             add("kept_since_failure_bytes", growth.kept_since_failure_bytes, false);

@@ -43,6 +43,8 @@ using enum Hypothesis;
     X(kTooFewSteps, "fewer than six comparable steps ended before the failure: run longer, or mark steps") \
     X(kMarkSteps, "steps could only be guessed from allocations: mark steps") \
     X(kEnlargeRing, "the ring went round before steps could be inferred: mark steps, or enlarge the ring") \
+    X(kArmEarlier, "armed too late: when part of what is live was allocated is not known: arm earlier, or use standby") \
+    X(kBornBefore, "when part of what is live was allocated is not known: record the job from its start") \
     X(kSampleDevice, "bytes of other processes are unknown: sample the device with NVML") \
     X(kLoadTap, "stream and pool of a hole that fits are unknown: load the torch tap") \
     X(kNoteCap, "the per-process limit is unknown: note it with the Python package") \
@@ -96,6 +98,9 @@ std::string_view probe(Hypothesis one, const Evidence& evidence, const Verdict& 
     if (!verdict.numbers) {
         return kRecordFromStart;
     }
+    const bool judges_external = one == external && !evidence.outside.others.known();
+    if (one != fragmentation && !judges_external && verdict.qualifiers.has(Qualifier::births_unknown))
+        return evidence.origin == Origin::recorder ? kArmEarlier : kBornBefore;
     switch (one) {
         case retention:
             switch (evidence.growth.basis) {

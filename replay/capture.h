@@ -52,12 +52,22 @@ struct HeaderFacts {
     uint32_t pid = 0, parent_pid = 0, session_id = 0;
     std::optional<int32_t> rank, local_rank, world_size;
     uint64_t process_start_ticks = 0, pid_namespace = 0, job_key = 0;
+    uint64_t host_key = 0;  // 0: not known
     JobKeySource job_key_source = JobKeySource::none;
     uint32_t recorder_version = 0;
     uint32_t torch_version = 0, cudart_version = 0, driver_version = 0;  // 0: not known
     ClockSource clock_source = ClockSource::unknown;
     StartMode start_mode = StartMode::from_birth;
     ArmState arm_state = ArmState::recording;
+    Channel channel = Channel::preloaded;
+    bool superseded = false;                   // the process has a newer recording
+    uint64_t arm_request = 0, arm_answer = 0;  // serial << 8, and what was wished, or became of it
+    uint64_t arm_until_ns = 0;                 // CLOCK_MONOTONIC, 0: no end was set
+    uint32_t arm_errno = 0;                    // of a request that was refused
+    uint64_t armed_from_ticket = 0;            // the ring holds records from here on
+    std::optional<uint64_t> disarmed_ticket;   // head when it was disarmed last
+    uint64_t initial_from_ticket = 0;          // what was there before was asked at or after this
+    uint64_t initial_until_ticket = 0;         // births before it are not known; 0: nothing was told
     Origin origin = Origin::recorder;
     bool total_stated = false;  // by a person, instead of the device
     bool has_sidecar = false;
@@ -143,6 +153,7 @@ struct Keyframe {
     PinnedDevices pinned;
     Window window;  // the last records before the failure
     Pages storage;  // what the window looks at
+    Pages records;  // the same, where no ring was kept
 };
 
 // What a recording is read from, where it is not one file with its sidecar beside it.

@@ -146,6 +146,7 @@ void compare_growth(Comparison& compare, const Incident& a, const Incident& b) {
     compare.same("growth.boundary_count", before.boundary_count, after.boundary_count);
     compare.same("growth.growing_pairs_count", before.growing_pairs_count, after.growing_pairs_count);
     compare.same("growth.retained_bytes", before.retained, after.retained);
+    compare.same("growth.unknown_birth_bytes", before.unknown_births, after.unknown_births);
     compare.same("growth.kept_since_failure_bytes", before.kept_since_failure, after.kept_since_failure);
     for (size_t i = 0; i < std::min(a.boundaries.points.size(), b.boundaries.points.size()); ++i) {
         const std::string field = fmt::format("growth.points[{}].", i);

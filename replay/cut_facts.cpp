@@ -142,7 +142,8 @@ void CutWriter::write_followed() {
     const Failure& failure = source_.incident.failure;
     write_boundaries_before(kNoTicket);
     if (header.exit_ticket && header.exit_status == 0) say("exit 0");
-    if (!failure.followed || draft_.in_keyframe || (header.exit_ticket && header.exit_status == 0)) return;
+    const bool lapped = draft_.in_keyframe && !draft_.without_ring;
+    if (!failure.followed || lapped || (header.exit_ticket && header.exit_status == 0)) return;
     for (const Boundary& boundary : source_.capture.boundaries) {
         const bool later =
             boundary.opened_ticket != kNoTicket && boundary.opened_ticket > failure.event.ticket;

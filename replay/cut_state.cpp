@@ -154,7 +154,7 @@ class Stater {
     }
 
     // Blocks that no status tells apart.
-    using Key = std::tuple<uint64_t, uint64_t, size_t, bool, uint32_t, uint16_t>;
+    using Key = std::tuple<uint64_t, uint64_t, size_t, bool, bool, uint32_t, uint16_t>;
     Key key_of(const StatedBlock& block) const {
         const std::vector<MatchedPoint>& points = source_.incident.boundaries.points;
         const auto after = std::ranges::lower_bound(points, block.birth_ticket, {}, &MatchedPoint::ticket);
@@ -162,6 +162,7 @@ class Stater {
                 block.site == 0 ? block.size_bytes : 0,
                 static_cast<size_t>(after - points.begin()),
                 block.birth_ticket < kept_since_ticket_,
+                block.birth_ticket < source_.capture.header.initial_until_ticket,
                 block.step,
                 block.phase};
     }

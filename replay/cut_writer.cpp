@@ -37,13 +37,16 @@ std::string CutDraft::text(uint64_t keyframe_records) const {
         ring_records, table_entries, boundary_entries, first_ticket, keyframe);
     out += head + body;
     // The recording went on until its ring no longer held the failure.
-    if (keyframe_records != 0) out += fmt::format("keyframe\nmark later count={}\n", ring_records);
+    if (keyframe_records != 0) out += "keyframe\n";
+    if (keyframe_records != 0 && !without_ring) out += fmt::format("mark later count={}\n", ring_records);
     return out + rest;
 }
 
 CutWriter::CutWriter(const CutSource& source, const CutChoice& choice, const CutState& state)
     : source_(source), choice_(choice), state_(state) {
     draft_.in_keyframe = source.keyframe != nullptr;
+    draft_.without_ring =
+        draft_.in_keyframe && !source.capture.window.events.began_after(source.failure().ticket);
     thread(source.failure().thread);
 }
 
@@ -175,6 +178,7 @@ void CutWriter::find_older() {
         add(boundary.ticket);
         add(boundary.opened_ticket);
     }
+    add(source_.capture.header.initial_until_ticket);
     const PinnedDevice& pinned = source_.pinned();
     for (const auto* fact : {&pinned.first_processes, &pinned.peak_allocated, &pinned.peak_reserved})
         if (*fact) add((*fact)->ticket);
@@ -207,7 +211,10 @@ void CutWriter::write_head() {
     put("unknown_option_count", config.unknown_option_count);
     if (header.start_mode != StartMode::from_birth)
         line += fmt::format(" start_mode={}", name(header.start_mode));
-    if (header.arm_state != ArmState::recording) line += fmt::format(" arm_state={}", name(header.arm_state));
+    if (draft_.without_ring) line += " standby";
+    const uint64_t known_from = header.initial_until_ticket;
+    if (known_from != 0 && known_from < choice_.begin_ticket)
+        line += fmt::format(" initial_until={}", old_ticket(known_from));
     // A number that this build does not know is none of the list's.
     const bool imported = header.origin != Origin::recorder;
     if (imported)

@@ -25,6 +25,7 @@ struct CutDraft {
     uint64_t table_entries = 0;
     uint64_t boundary_entries = 0;
     bool in_keyframe = false;
+    bool without_ring = false;  // in the keyframe of a recording that kept no ring then
     bool states_reserved_peak = true;
 
     uint64_t events_count = 0;

@@ -73,19 +73,12 @@ class Decision {
         n.contribution_floor =
             std::max(Wide{1}, std::min(n.threshold, std::max({Wide{1}, -n.margin, quarter})));
 
-        const Wide retained = evidence_.growth.retained;
-        const bool certain = growth_certain();
-        n.retained = certain ? retained : Wide{0};
-        n.retained_high = retained;
+        n.retained = point_.retained;
+        n.retained_high = evidence_.growth.retained_high();
         const Removable removable = removable_outside(evidence_.outside, n.outside, cap_binds_);
         n.removable = removable.low;
         n.removable_high = removable.high;
         verdict_.numbers = n;
-    }
-
-    bool growth_certain() const {
-        return evidence_.growth.basis == GrowthBasis::marked ||
-               evidence_.growth.basis == GrowthBasis::certified;
     }
 
     // Where there is room (M >= tau) nothing was lacking: no relief is called for, and what separates the

@@ -17,10 +17,12 @@ struct Point {
     Wide allocated = 0;
     Wide deferred = 0;
     Wide releasable = 0;
+    Wide retained = 0;  // Q
     std::optional<Wide> cap;
 };
 
-// Growth, extents and outside bytes are taken from the evidence: they carry their own bounds.
+// What else there is of growth, extents and outside bytes are taken from the evidence: they carry their own
+// bounds.
 Verdict decide_point(const Point& point, const Evidence& evidence);
 
 // E between its bounds; equal when the bytes of other processes are known.

@@ -155,7 +155,8 @@ class SideReader {
         const Value* const growth = find(receipt_, {"evidence", "growth"});
         if (growth == nullptr) return;
         const std::string basis = text(find(*growth, {"basis"}));
-        if (!truth(find(*growth, {"retained_is_bound"}))) {
+        const Wide unknown_births = integer(find(*growth, {"unknown_birth_bytes"})).value_or(0);
+        if (!truth(find(*growth, {"retained_is_bound"})) && unknown_births == 0) {
             side_.retained = derived(find(*growth, {"retained_bytes"}));
         }
         if (basis != "marked" && basis != "certified") return;

@@ -315,6 +315,31 @@ void dump_records(const Capture& capture, const DumpOptions& options, std::FILE*
     flush(line, out, 1);
 }
 
+namespace {
+
+// What another process asked for, what became of it, and which tickets it concerns.
+void dump_arming(const HeaderFacts& header, std::FILE* out) {
+    constexpr std::string_view kWishes[] = {"none", "record", "cold", "standby", "detach", "disarm"};
+    constexpr std::string_view kAnswers[] = {"none", "done", "refused"};
+    const auto word = [](std::span<const std::string_view> words, uint64_t number) {
+        return number < words.size() ? words[number] : "unknown";
+    };
+    field(out, "arm_state", name(header.arm_state));
+    field(out, "channel", name(header.channel));
+    field(out, "superseded", header.superseded);
+    fmt::print(out, "arm_request serial={} wish={} until_ns={}\n", header.arm_request >> 8,
+               word(kWishes, header.arm_request & 0xff), header.arm_until_ns);
+    fmt::print(out, "arm_answer serial={} answer={} errno={}\n", header.arm_answer >> 8,
+               word(kAnswers, header.arm_answer & 0xff), header.arm_errno);
+    field(out, "armed_from_ticket", header.armed_from_ticket);
+    if (header.disarmed_ticket) field(out, "disarmed_ticket", *header.disarmed_ticket);
+    if (header.initial_until_ticket != 0)
+        fmt::print(out, "initial_from_ticket {}\ninitial_until_ticket {}\n", header.initial_from_ticket,
+                   header.initial_until_ticket);
+}
+
+}  // namespace
+
 void dump_header(const Capture& capture, std::FILE* out, const Names& names) {
     const HeaderFacts& header = capture.header;
     fmt::print(out, "version {}.{}\n", header.version_major, header.version_minor);
@@ -328,6 +353,7 @@ void dump_header(const Capture& capture, std::FILE* out, const Names& names) {
     field(out, "local_rank", number_or(header.local_rank));
     field(out, "world_size", number_or(header.world_size));
     field(out, "process_start_ticks", header.process_start_ticks);
+    fmt::print(out, "host_key {:#x}\n", header.host_key);
     fmt::print(out, "job_key {:#x}\njob_key_source {}\n", header.job_key, name(header.job_key_source));
     field(out, "recorder_version", version_text(header.recorder_version));
     field(out, "torch_version", version_text(header.torch_version));
@@ -335,7 +361,7 @@ void dump_header(const Capture& capture, std::FILE* out, const Names& names) {
     field(out, "driver_version", header.driver_version);
     field(out, "clock_source", name(header.clock_source));
     field(out, "start_mode", name(header.start_mode));
-    field(out, "arm_state", name(header.arm_state));
+    dump_arming(header, out);
     field(out, "origin", name(header.origin));
     field(out, "total_stated", header.total_stated);
     field(out, "tap", name(header.tap));

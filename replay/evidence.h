@@ -59,11 +59,23 @@ struct Extents {
 struct Growth {
     GrowthBasis basis = GrowthBasis::too_few;
     uint64_t retained = 0;  // Q, or its upper bound; see GrowthBasis
+    // After a late start: live bytes that nobody knows the birth of. Any of them may be retained.
+    uint64_t unknown_births = 0;
+    uint64_t births_known_from_ticket =
+        0;  // when older blocks were born nobody knows; 0: all births are known
     uint64_t boundary_count = 0;
     uint64_t growing_pairs_count = 0;  // of five
     uint64_t kept_since_failure = 0;   // live since before a caught failure: not retention
     bool request_repeated = false;     // the same site and size was served within the last five steps
     bool module_calls = false;         // the boundaries are module calls, several of which may make one step
+
+    bool judged() const { return basis == GrowthBasis::marked || basis == GrowthBasis::certified; }
+    // What is certainly retained, and what may be.
+    uint64_t retained_low() const { return judged() ? retained : 0; }
+    Wide retained_high() const {
+        const bool bound_has_all = basis == GrowthBasis::too_few || basis == GrowthBasis::lapped;
+        return Wide{retained} + (bound_has_all ? 0 : unknown_births);
+    }
 };
 
 struct Outside {

@@ -131,10 +131,8 @@ std::vector<Input> inputs(Hypothesis one, const Evidence& evidence) {
         case live_set:
             break;
         case retention: {
-            const bool bounded =
-                growth.basis != GrowthBasis::marked && growth.basis != GrowthBasis::certified;
-            inputs.push_back({"retained_bytes", bounded ? Measure::between(0, growth.retained)
-                                                        : Measure::derived(growth.retained)});
+            const auto high = static_cast<uint64_t>(growth.retained_high());
+            inputs.push_back({"retained_bytes", Measure::between(growth.retained_low(), high)});
             inputs.push_back({"boundary_count", Measure::derived(growth.boundary_count)});
             inputs.push_back({"growing_pairs_count", Measure::derived(growth.growing_pairs_count)});
             inputs.push_back({"kept_since_failure_bytes", Measure::derived(growth.kept_since_failure)});

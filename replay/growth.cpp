@@ -17,10 +17,11 @@ size_t step_of(const std::vector<MatchedPoint>& points, uint64_t ticket) {
     return static_cast<size_t>(after - points.begin());
 }
 
-// Q_max: what was born after the first boundary, everything when there is none.
-uint64_t born_after_first(const Matched& matched, const Ledger& ledger, int device) {
+// Of Q_max: what was born after the first boundary, everything when there is none.
+uint64_t born_after_first(const Matched& matched, const Ledger& ledger, int device, uint64_t known_from) {
     uint64_t bytes = 0;
     ledger.for_each_block(device, [&](const Block& block) {
+        if (block.birth_ticket < known_from) return;
         if (matched.points.empty() || block.birth_ticket > matched.points.front().ticket)
             bytes += block.size_bytes;
     });
@@ -30,20 +31,25 @@ uint64_t born_after_first(const Matched& matched, const Ledger& ledger, int devi
 }  // namespace
 
 GrowthResult measure_growth(const Matched& matched, const Ledger& ledger, int device,
-                            std::optional<uint64_t> kept_since_ticket) {
+                            uint64_t births_known_from_ticket, std::optional<uint64_t> kept_since_ticket) {
     GrowthResult result;
     Growth& growth = result.growth;
     growth.basis = matched.basis;
     growth.module_calls = matched.family == BoundaryFamily::module;
     growth.boundary_count = matched.points.size();
     growth.growing_pairs_count = growing_pairs(matched.points);
+    growth.births_known_from_ticket = births_known_from_ticket;
+    ledger.for_each_block(device, [&](const Block& block) {
+        if (block.birth_ticket < births_known_from_ticket) growth.unknown_births += block.size_bytes;
+    });
     if (matched.basis == GrowthBasis::too_few || matched.basis == GrowthBasis::lapped) {
-        growth.retained = born_after_first(matched, ledger, device);
+        growth.retained = born_after_first(matched, ledger, device, births_known_from_ticket);
         return result;
     }
     const size_t last_judged = matched.points.size() - 2;
     SurvivorTable survivors;
     ledger.for_each_block(device, [&](const Block& block) {
+        if (block.birth_ticket < births_known_from_ticket) return;
         const size_t step = step_of(matched.points, block.birth_ticket);
         if (step < 2 || step > last_judged) return;
         if (kept_since_ticket && block.birth_ticket < *kept_since_ticket) {

@@ -23,10 +23,11 @@ struct GrowthResult {
     std::vector<SurvivorSite> survivors;  // by key, without what lives of the site in all
 };
 
+// births_known_from_ticket: when older blocks were born nobody knows; 0: all births are known.
 // kept_since_ticket: of the last caught failure whose scope has ended before this one; blocks born before it
 // and still live are counted apart.
 GrowthResult measure_growth(const Matched& matched, const Ledger& ledger, int device,
-                            std::optional<uint64_t> kept_since_ticket);
+                            uint64_t births_known_from_ticket, std::optional<uint64_t> kept_since_ticket);
 
 // Whether the same request was served within the last five steps.
 bool request_repeated(const Matched& matched, const EventStream& events, const Event& failure);

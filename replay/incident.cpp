@@ -25,7 +25,7 @@ class Collector {
     explicit Collector(const Capture& capture) : capture_(capture) {}
 
     Failures run() {
-        take_lapped();
+        take_outside_window();
         capture_.window.events.for_each([this](const Event& event) {
             take(event);
             return true;
@@ -51,16 +51,19 @@ class Collector {
         std::vector<size_t> open;  // failures that no equally large success followed yet
     };
 
-    // Failures that only a keyframe still knows. More than a lap of events came after: the job went on.
-    void take_lapped() {
-        const uint64_t begin = capture_.window.events.begin_ticket();
+    // Failures that only a keyframe still knows: the window begins after them, so the job went on; or no ring
+    // was kept when they happened.
+    void take_outside_window() {
         for (const KeyframeFacts& facts : capture_.keyframes) {
-            if (facts.failure.ticket >= begin) continue;
+            const uint64_t ticket = facts.failure.ticket;
+            if (capture_.window.events.covers(ticket)) continue;
             Failure failure = make(facts.failure);
             failure.in_window = false;
             failure.keyframe_slot = facts.slot;
-            failure.followed = true;
-            failure.scope_end_ticket = begin;
+            if (capture_.window.events.began_after(ticket)) {
+                failure.followed = true;
+                failure.scope_end_ticket = capture_.window.events.begin_ticket();
+            }
             failures_.listed.push_back(failure);
         }
     }

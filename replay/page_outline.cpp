@@ -112,7 +112,7 @@ class Outline {
     void extent_notes() {
         const WindowFacts& facts = window_.facts;
         if (from_keyframe())
-            note("the ring no longer holds the failing instant: these are the {} that were kept with it",
+            note("the ring does not hold the failing instant: these are the {} that were kept with it",
                  counted(facts.accepted_count, "event"));
         if (scope_.exact_event_count < facts.accepted_count)
             note(
@@ -122,7 +122,7 @@ class Outline {
                 counted(analysis_.levels.runs.size(), "run"));
         const uint64_t first = window_.events.begin_ticket();
         if (!from_keyframe() && first != 0)
-            note("the ring went round: events before {} are gone, and what was live then is known", first);
+            note("events before {} are not in the ring, and what was live then is known", first);
         if (analysis_.levels.devices.size() > 1)
             note("{} cards: each has lanes and a map of its own", analysis_.levels.devices.size());
     }
@@ -144,7 +144,7 @@ class Outline {
             {Uncertainty::late_start, "recording began in a running process: what was there is told in part"},
             {Uncertainty::table_incomplete, "the table of what is live was full for some time"},
             {Uncertainty::copied_while_written, "the file was copied while the job wrote it"},
-            {Uncertainty::recording_dormant, "the recorder was not armed for some time"}};
+            {Uncertainty::recording_dormant, "no ring was kept: the recorder was in standby"}};
         for (const auto& [uncertainty, sentence] : kTold) {
             if (facts.is_uncertain(uncertainty)) notes_.emplace_back(sentence);
         }

@@ -15,8 +15,8 @@ namespace memsnap {
     X(corrupt_size) X(inconsistent_numbers) X(larger_than_card) X(deferred_free)                  \
     X(deferred_free_possible) X(deferred_free_not_excluded) X(fit_ignored) X(fit_unexplained)     \
     X(driver_refused) X(cap) X(cap_or_driver_refused) X(cache_hoarding) X(cache_pinned)           \
-    X(near_capacity) X(growth_unmarked) X(too_few_boundaries) X(boundaries_lapped) X(survived)    \
-    X(fatal) X(blind) X(incomplete)
+    X(near_capacity) X(growth_unmarked) X(too_few_boundaries) X(boundaries_lapped)                \
+    X(births_unknown) X(survived) X(fatal) X(blind) X(incomplete)
 #define MEMSNAP_HYPOTHESIS_QUALIFIERS(X)                                                          \
     X(strict) X(combined) X(incompatible) X(would_fit_packed) X(jointly) X(inferred)              \
     X(holder_unknown) X(in_process) X(same_job) X(transient)

@@ -38,8 +38,9 @@ Result<Capture> Capture::read_facts(const std::string& path) {
 
 Result<Capture> Reader::read(bool with_events) {
     if (!read_header() || !check_areas()) return failure(std::move(error_));
-    if (wire_.areas[0].entry_count != 0) {
-        if (with_events && !(read_events() && read_pinned() && read_boundaries()))
+    if (is_dormant() && with_events && !refuse_dormant()) return failure(std::move(error_));
+    if (!is_dormant()) {
+        if (with_events && !(read_events() && (disarmed_ticket_ || read_pinned()) && read_boundaries()))
             return failure(std::move(error_));
         if (!read_small_tables() || !list_keyframes()) return failure(std::move(error_));
     }
@@ -47,7 +48,19 @@ Result<Capture> Reader::read(bool with_events) {
     return std::move(capture_);
 }
 
+bool Reader::refuse_dormant() {
+    return fail(ErrorCode::dormant, "dormant", "is dormant: nothing was recorded yet", std::nullopt,
+                "memsnap arm " + printable(capture_.path) + " starts the recording, while the job runs");
+}
+
 bool Reader::read_events() {
+    // A process that was killed while it was disarmed may not have said that it is.
+    if (!read_disarmed()) return false;
+    if (disarmed_ticket_) return true;
+    return keeps_ring() ? read_armed() : read_without_window();
+}
+
+bool Reader::read_armed() {
     const uint64_t head_before_table = wire_.head;
     StreamLayout ring;
     return read_table() && reread_header() && read_ring(ring) && reread_header() &&
@@ -110,7 +123,7 @@ bool Reader::read_table() {
 bool Reader::read_ring(StreamLayout& layout) {
     constexpr uint64_t kChunk_records = 4096;
     layout.slot_count = area(wire::AreaId::ring).entry_count;
-    layout.end_ticket = wire_.head;
+    layout.end_ticket = disarmed_ticket_.value_or(wire_.head);
     layout.accepted.assign((layout.slot_count + 63) / 64, 0);
     const uint64_t used = std::min(wire_.head, layout.slot_count);
     capture_.ring_ = Pages(used * sizeof(wire::Record));
@@ -147,14 +160,12 @@ bool Reader::accept_record(StreamLayout& layout, uint64_t slot) {
     if (!check_fits(record)) return !exited() || broken(Rule::record_check, ticket, offset_bytes);
     if (ticket % layout.slot_count != slot) return broken(Rule::record_order, ticket, offset_bytes);
     top_ticket_ = std::max(top_ticket_, record.seq);
-    const bool last_lap = ticket < layout.end_ticket && layout.end_ticket - ticket <= layout.slot_count;
+    const bool last_lap = ticket >= wire_.armed_from && ticket < layout.end_ticket &&
+                          layout.end_ticket - ticket <= layout.slot_count;
     if (last_lap && is_known(record)) layout.accepted[slot / 64] |= uint64_t{1} << (slot % 64);
     return true;
 }
 
-namespace {
-
-// Counts what is missing between the begin and the end, and why.
 void find_gaps(const StreamLayout& layout, WindowFacts& facts) {
     uint64_t slot = (layout.begin_ticket - layout.origin_ticket) % layout.slot_count;
     for (uint64_t ticket = layout.begin_ticket; ticket < layout.end_ticket; ++ticket) {
@@ -173,10 +184,32 @@ void find_gaps(const StreamLayout& layout, WindowFacts& facts) {
     }
 }
 
-}  // namespace
+// Slots of tickets that many below the top may have been overwritten; before it was armed there were none.
+void Reader::begin_window(StreamLayout& layout, uint64_t top_ticket) const {
+    const uint64_t capacity = layout.slot_count;
+    const uint64_t armed_from = wire_.armed_from;
+    const uint64_t oldest = std::max(armed_from, top_ticket > capacity ? top_ticket - capacity : 0);
+    layout.oldest_ticket = std::min(layout.end_ticket, oldest);
+    layout.begin_ticket =
+        oldest == armed_from
+            ? layout.oldest_ticket
+            : std::min(layout.end_ticket, layout.oldest_ticket + capacity / wire::kWindowDivisor);
+}
+
+void Reader::declare_losses(WindowFacts& facts) const {
+    const wire::Counters& counted = wire_.counters;
+    const auto declare = [&](Uncertainty uncertainty, bool holds) {
+        facts.uncertain[static_cast<size_t>(uncertainty)] |= holds;
+    };
+    declare(Uncertainty::records_missing, facts.missing_count != 0);
+    declare(Uncertainty::kinds_unknown, facts.unknown_kind_count != 0);
+    declare(Uncertainty::events_lost, counted.lost != 0);
+    declare(Uncertainty::events_lapped, counted.lapped != 0);
+    declare(Uncertainty::late_start, wire_.start_mode != wire::StartMode::from_birth);
+    declare(Uncertainty::table_incomplete, wire_.incomplete_from != 0);
+}
 
 bool Reader::take_ring(StreamLayout layout, uint64_t head_before_table) {
-    const uint64_t capacity = layout.slot_count;
     const uint64_t head = layout.end_ticket;
     WindowFacts facts;
     const bool moving = wire_.head != head || head != head_before_table;
@@ -184,22 +217,9 @@ bool Reader::take_ring(StreamLayout layout, uint64_t head_before_table) {
         facts.uncertain[static_cast<size_t>(uncertainty)] |= holds;
     };
     declare(Uncertainty::copied_while_written, !moving && std::max(top_ticket_, top_of_table_) > head);
-    // Slots of tickets below this may have been overwritten while they were copied.
-    const uint64_t top = std::max(wire_.head, top_ticket_);
-    layout.oldest_ticket = std::min(head, top > capacity ? top - capacity : 0);
-    layout.begin_ticket = layout.oldest_ticket == 0
-                              ? 0
-                              : std::min(head, layout.oldest_ticket + capacity / wire::kWindowDivisor);
+    begin_window(layout, std::max(wire_.head, top_ticket_));
     find_gaps(layout, facts);
-
-    const wire::Counters& counted = wire_.counters;
-    declare(Uncertainty::records_missing, facts.missing_count != 0);
-    declare(Uncertainty::kinds_unknown, facts.unknown_kind_count != 0);
-    declare(Uncertainty::events_lost, counted.lost != 0);
-    declare(Uncertainty::events_lapped, counted.lapped != 0);
-    declare(Uncertainty::late_start, wire_.start_mode != wire::StartMode::from_birth);
-    declare(Uncertainty::table_incomplete, wire_.incomplete_from != 0);
-    declare(Uncertainty::recording_dormant, wire_.arm_state != wire::ArmState::recording);
+    declare_losses(facts);
     if (bad_table_offset_bytes_ != 0 && !moving && !facts.is_uncertain(Uncertainty::copied_while_written)) {
         return broken(Rule::table_check, std::nullopt, bad_table_offset_bytes_);
     }
@@ -207,11 +227,17 @@ bool Reader::take_ring(StreamLayout layout, uint64_t head_before_table) {
 
     WindowSource source{.events = EventStream(std::move(layout)), .table = std::move(table_), .facts = facts};
     if (moving) source.table_head_ticket = head_before_table;
-    if (wire_.incomplete_from != 0) source.incomplete_from_ticket = wire_.incomplete_from - 1;
+    return take_window(std::move(source));
+}
+
+bool Reader::take_window(WindowSource source) {
+    if (wire_.incomplete_from != 0)
+        source.incomplete_from_ticket = std::min(source.incomplete_from_ticket, wire_.incomplete_from - 1);
     auto window = build_window(std::move(source));
     if (!window) {
         const WindowProblem problem = window.error();
-        const uint64_t at = problem.ticket % capacity * sizeof(wire::Record);
+        const uint64_t slots = std::max<uint64_t>(1, area(wire::AreaId::ring).entry_count);
+        const uint64_t at = problem.ticket % slots * sizeof(wire::Record);
         return broken(problem.rule, problem.ticket, area(wire::AreaId::ring).offset_bytes + at);
     }
     capture_.window = std::move(*window);

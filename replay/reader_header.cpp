@@ -19,11 +19,11 @@ struct AreaRule {
     uint32_t most_count;
 };
 constexpr std::array<AreaRule, wire::kAreaCount> kAreaRules = {{
-    {"ring", sizeof(wire::Record), wire::kWindowDivisor, 1U << 30},
+    {"ring", sizeof(wire::Record), wire::kWindowDivisor, 1U << 30},  // or none, before it was armed
     {"table", sizeof(wire::LiveEntry), 1, 1U << 28},
     {"pinned", sizeof(wire::PinnedDevice), wire::kDeviceCapacity, wire::kDeviceCapacity},
     {"boundaries", sizeof(wire::Boundary), 1, 1U << 26},
-    {"keyframes", 0, wire::kKeyframeSlots, wire::kKeyframeSlots},
+    {"keyframes", 0, wire::kKeyframeSlots, wire::kDisarmedSlot + 1},
     {"threads", sizeof(wire::Thread), 1, 1U << 16},
     {"libraries", sizeof(wire::Library), 1, 1U << 16},
     {"anchors", sizeof(wire::Anchor), 1, 1U << 20},
@@ -98,17 +98,16 @@ bool Reader::check_area(size_t i) {
                               : it.entry_bytes != rule.entry_bytes) {
         return bad("entries of another size");
     }
-    if (it.entry_count < rule.least_count || it.entry_count > rule.most_count) return bad("unexpected count");
+    const bool no_ring_yet = i == static_cast<size_t>(wire::AreaId::ring) && it.entry_count == 0 &&
+                             wire_.arm_state != wire::ArmState::recording;
+    if ((it.entry_count < rule.least_count && !no_ring_yet) || it.entry_count > rule.most_count)
+        return bad("unexpected count");
     if (uint64_t{it.entry_count} * it.entry_bytes > it.size_bytes) return bad("entries do not fit");
     return true;
 }
 
 bool Reader::check_areas() {
-    if (wire_.areas[0].entry_count == 0) {
-        // A file that waits to be armed has no areas yet.
-        if (wire_.arm_state != wire::ArmState::recording) return true;
-        return check_area(0);
-    }
+    if (is_dormant()) return true;
     for (size_t i = 0; i < wire::kAreaCount; ++i) {
         if (!check_area(i)) return false;
         for (size_t j = 0; j < i; ++j) {
@@ -122,7 +121,7 @@ bool Reader::check_areas() {
             }
         }
     }
-    return check_counts();
+    return check_counts() && check_arming();
 }
 
 bool Reader::check_counts() {
@@ -158,6 +157,7 @@ void Reader::take_header() {
     out.world_size = if_set(wire_.world_size);
     out.process_start_ticks = wire_.process_start_ticks;
     out.pid_namespace = wire_.pid_namespace;
+    out.host_key = wire_.host_key;
     out.job_key = wire_.job_key;
     out.job_key_source =
         known(static_cast<uint32_t>(wire_.job_key_source), JobKeySource::session, JobKeySource::none);
@@ -169,6 +169,16 @@ void Reader::take_header() {
         known(static_cast<uint32_t>(wire_.clock_source), ClockSource::arm_cntvct, ClockSource::unknown);
     out.start_mode = known(static_cast<uint32_t>(wire_.start_mode), StartMode::late, StartMode::late);
     out.arm_state = known(static_cast<uint32_t>(wire_.arm_state), ArmState::standby, ArmState::cold);
+    out.channel = known(static_cast<uint32_t>(wire_.channel), Channel::detached, Channel::preloaded);
+    out.superseded = wire_.superseded != 0;
+    out.arm_request = wire_.arm_request;
+    out.arm_answer = wire_.arm_answer;
+    out.arm_until_ns = wire_.arm_until_ns;
+    out.arm_errno = wire_.arm_errno;
+    out.armed_from_ticket = wire_.armed_from;
+    if (wire_.disarmed_at != 0) out.disarmed_ticket = wire_.disarmed_at - 1;
+    out.initial_from_ticket = wire_.initial_from;
+    out.initial_until_ticket = wire_.initial_until;
     out.origin = known(static_cast<uint32_t>(wire_.origin), Origin::profiler_trace, Origin::unknown);
     out.tap = known(static_cast<uint32_t>(wire_.tap), TapState::off, TapState::untold);
     out.total_stated = (wire_.stated & wire::kTotalStated) != 0;

@@ -42,12 +42,6 @@ std::optional<uint64_t> damaged_record(const wire::PinnedDevice& pinned) {
     return std::nullopt;
 }
 
-// A keyframe slot's copy, cut into its parts.
-struct Parts {
-    wire::Keyframe head = {};
-    std::span<const std::byte> operation, pinned, ring, table;
-};
-
 bool part(std::span<const std::byte> slot, uint64_t offset_bytes, uint64_t count, uint64_t entry_bytes,
           std::span<const std::byte>& out) {
     if (offset_bytes % 8 != 0 || offset_bytes > slot.size()) return false;
@@ -56,7 +50,9 @@ bool part(std::span<const std::byte> slot, uint64_t offset_bytes, uint64_t count
     return true;
 }
 
-bool cut(std::span<const std::byte> slot, Parts& parts) {
+}  // namespace
+
+bool cut_keyframe(std::span<const std::byte> slot, KeyframeParts& parts) {
     const wire::Keyframe& head = parts.head = load<wire::Keyframe>(slot, 0);
     return part(slot, head.operation_offset_bytes, head.operation_count, sizeof(wire::Record),
                 parts.operation) &&
@@ -64,6 +60,41 @@ bool cut(std::span<const std::byte> slot, Parts& parts) {
                 parts.pinned) &&
            part(slot, head.ring_offset_bytes, head.ring_count, sizeof(wire::Record), parts.ring) &&
            part(slot, head.table_offset_bytes, head.entry_count, sizeof(wire::LiveEntry), parts.table);
+}
+
+namespace {
+
+uint64_t first_ticket(std::span<const std::byte> ring) {
+    for (uint64_t at = 0; at < ring.size(); at += sizeof(wire::Record)) {
+        if (const auto event = decode_checked(load<wire::Record>(ring, at))) return event->ticket;
+    }
+    return kNoTicket;
+}
+
+// Where no ring was kept, or only a later one: what there is of the operation and the failing record, in the
+// order of their tickets and with a slot for each ticket between them.
+Pages operation_as_ring(const KeyframeParts& parts) {
+    const uint64_t failed = parts.head.failure.seq - 1;
+    uint64_t first = failed;
+    const auto near = [&](const wire::Record& record) {
+        const auto event = decode_checked(record);
+        return event && event->ticket < failed && failed - event->ticket <= wire::kKeyframeRingRecords;
+    };
+    for (uint64_t at = 0; at < parts.operation.size(); at += sizeof(wire::Record)) {
+        const auto record = load<wire::Record>(parts.operation, at);
+        if (near(record)) first = std::min(first, record.seq - 1);
+    }
+    Pages pages((failed - first + 1) * sizeof(wire::Record));
+    if (pages.bytes().empty()) return pages;
+    const auto put = [&](const wire::Record& record) {
+        std::memcpy(pages.bytes().data() + (record.seq - 1 - first) * sizeof record, &record, sizeof record);
+    };
+    for (uint64_t at = 0; at < parts.operation.size(); at += sizeof(wire::Record)) {
+        const auto record = load<wire::Record>(parts.operation, at);
+        if (near(record)) put(record);
+    }
+    put(parts.head.failure);
+    return pages;
 }
 
 // The copied records: record i has the ticket origin + i, or is a gap.
@@ -95,6 +126,8 @@ StreamLayout ring_layout(std::span<const std::byte> ring, WindowFacts& facts) {
     return layout;
 }
 
+}  // namespace
+
 std::vector<LiveObject> table_entries(std::span<const std::byte> table) {
     std::vector<LiveObject> entries;
     for (uint64_t at = 0; at < table.size(); at += sizeof(wire::LiveEntry)) {
@@ -104,7 +137,9 @@ std::vector<LiveObject> table_entries(std::span<const std::byte> table) {
     return entries;
 }
 
-std::optional<Window> keyframe_window(const Parts& parts, const HeaderFacts& header) {
+namespace {
+
+std::optional<Window> keyframe_window(const KeyframeParts& parts, const HeaderFacts& header) {
     WindowFacts facts;
     const auto declare = [&](Uncertainty uncertainty, bool holds) {
         facts.uncertain[static_cast<size_t>(uncertainty)] = holds;
@@ -172,8 +207,8 @@ Result<std::unique_ptr<Keyframe>> Capture::read_keyframe(uint32_t slot) const {
     if (auto copied = file_.read(offset_bytes, std::as_writable_bytes(std::span(&begin_again, 1))); !copied) {
         return failure(std::move(copied.error()));
     }
-    Parts parts;
-    if (!cut(bytes, parts)) return refuse("has parts outside its slot");
+    KeyframeParts parts;
+    if (!cut_keyframe(bytes, parts)) return refuse("has parts outside its slot");
     const auto failing = decode_checked(parts.head.failure);
     if (parts.head.begin == 0 || parts.head.begin != parts.head.end || begin_again != parts.head.begin ||
         !failing) {
@@ -187,6 +222,10 @@ Result<std::unique_ptr<Keyframe>> Capture::read_keyframe(uint32_t slot) const {
         }
     }
     decode_pinned(parts.pinned, keyframe->pinned);
+    if (first_ticket(parts.ring) > failing->ticket) {
+        keyframe->records = operation_as_ring(parts);
+        parts.ring = keyframe->records.bytes();
+    }
     auto last_records = keyframe_window(parts, header);
     if (!last_records) return refuse("contradicts itself");
     keyframe->window = std::move(*last_records);

@@ -198,10 +198,14 @@ std::string wrong_digest(const JsonValue& receipt) {
 
 }  // namespace
 
+std::string check_shape(const JsonValue& value, const ReceiptShape& shape) {
+    return ShapeCheck().run(value, shape);
+}
+
 std::string check_receipt(std::string_view text) {
     rapidjson::Document receipt;
     std::string problem = parse_json(text, receipt);
-    if (problem.empty()) problem = ShapeCheck().run(receipt, receipt_shape());
+    if (problem.empty()) problem = check_shape(receipt, receipt_shape());
     if (problem.empty() && canonical_text(receipt) != text) problem = "is not in canonical form";
     if (problem.empty()) problem = broken_receipt_rule(receipt);
     if (problem.empty()) problem = wrong_digest(receipt);
@@ -211,7 +215,7 @@ std::string check_receipt(std::string_view text) {
 std::string check_references(const JsonValue& references) {
     const std::vector<Member>& members = receipt_shape().members;
     const auto part = std::ranges::find(members, std::string_view("references"), &Member::name);
-    std::string problem = ShapeCheck().run(references, part->shape);
+    std::string problem = check_shape(references, part->shape);
     return problem.empty() ? repeated_reference(references) : problem;
 }
 

@@ -149,9 +149,11 @@ class Rules {
              "verdict", "says nothing without evidence");
     }
 
-    // A lap more than the header counted: it may have been read while the job went on.
+    // A lap more than the header counted: it may have been read while the job went on. Without a ring the
+    // window is empty, at the head.
     void check_tickets() {
-        const Wide end = number(capture_["recorded_count"]) + number(capture_["ring_capacity_records"]);
+        const Wide lap = std::max(Wide{1}, number(capture_["ring_capacity_records"]));
+        const Wide end = number(capture_["recorded_count"]) + lap;
         const auto ticket = [&](const JsonValue& value, std::string_view place) {
             need(value.IsNull() || number(value) < end, place, "is no ticket of the recording");
         };

@@ -79,13 +79,14 @@ Json survivors_json(const Scene& scene, const Dictionary& dictionary) {
 
 Json growth_json(const Incident& incident, const Dictionary& dictionary) {
     const Growth& growth = incident.evidence.growth;
-    const bool certain = growth.basis == GrowthBasis::marked || growth.basis == GrowthBasis::certified;
     return Json::Object{{"basis", name(growth.basis)},
                         {"family", name(incident.boundaries.family)},
                         {"boundary_count", growth.boundary_count},
                         {"growing_pairs_count", growth.growing_pairs_count},
                         {"retained_bytes", growth.retained},
-                        {"retained_is_bound", !certain},
+                        {"retained_is_bound", !growth.judged()},
+                        {"unknown_birth_bytes", growth.unknown_births},
+                        {"births_known_from_ticket", growth.births_known_from_ticket},
                         {"kept_since_failure_bytes", growth.kept_since_failure},
                         {"request_repeated", growth.request_repeated},
                         {"points", points_json(incident.boundaries.points)},

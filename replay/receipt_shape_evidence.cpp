@@ -68,15 +68,15 @@ ReceiptShape survivors() {
 
 ReceiptShape growth() {
     ReceiptShape points = table(Vocabulary::point_column, {number(), number(), number(), or_null(number())});
-    return object(
-        joined(each({"boundary_count", "growing_pairs_count", "retained_bytes", "kept_since_failure_bytes"},
-                    number()),
-               {{"basis", word(Vocabulary::basis)},
-                {"family", word(Vocabulary::family)},
-                {"retained_is_bound", boolean()},
-                {"request_repeated", boolean()},
-                {"points", std::move(points)},
-                {"survivors", survivors()}}));
+    return object(joined(each({"boundary_count", "growing_pairs_count", "retained_bytes",
+                               "unknown_birth_bytes", "births_known_from_ticket", "kept_since_failure_bytes"},
+                              number()),
+                         {{"basis", word(Vocabulary::basis)},
+                          {"family", word(Vocabulary::family)},
+                          {"retained_is_bound", boolean()},
+                          {"request_repeated", boolean()},
+                          {"points", std::move(points)},
+                          {"survivors", survivors()}}));
 }
 
 ReceiptShape extents() {

@@ -49,7 +49,7 @@ class TrailRules {
           evidence_(receipt["evidence"]),
           incident_(!evidence_["failure"].IsNull()),
           end_ticket_(number(receipt["capture"]["recorded_count"]) +
-                      number(receipt["capture"]["ring_capacity_records"])) {}
+                      std::max(Wide{1}, number(receipt["capture"]["ring_capacity_records"]))) {}
 
     std::string run() {
         check_sites();

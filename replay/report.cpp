@@ -121,6 +121,8 @@ class Report {
         joined(text, torch, "");
         for (const std::string_view sentence : source_sentences(header))
             line(sentence);
+        for (const std::string_view sentence : arming_sentences(capture_))
+            line(sentence);
         line();
     }
 

@@ -216,6 +216,25 @@ std::vector<std::string_view> source_sentences(const HeaderFacts& header) {
     return sentences;
 }
 
+std::vector<std::string_view> arming_sentences(const Capture& capture) {
+    const HeaderFacts& header = capture.header;
+    std::vector<std::string_view> sentences;
+    if (header.origin != Origin::recorder) return sentences;
+    if (header.start_mode == StartMode::late)
+        sentences.emplace_back(
+            "armed in a running process: what was there before is known as far as it was told");
+    if (capture.window.facts.is_uncertain(Uncertainty::recording_dormant)) {
+        sentences.emplace_back(
+            "in standby: no events are kept, but what is live, exact peaks and failures are");
+    } else if (header.arm_state == ArmState::standby) {
+        sentences.emplace_back("disarmed, and in standby again: its events end there");
+    } else if (header.arm_state == ArmState::cold) {
+        sentences.emplace_back("disarmed: nothing was recorded from there on");
+    }
+    if (header.superseded) sentences.emplace_back("the process was armed again: a newer recording goes on");
+    return sentences;
+}
+
 std::string requested_line(const Requests& requests) {
     if (!requests.requested_bytes || requests.granted_bytes == 0) return {};
     if (*requests.requested_bytes > Wide{requests.granted_bytes}) {

@@ -42,6 +42,8 @@ std::vector<std::string> blind_lines(const Capture& capture, const ReplayOutcome
 
 // Who told the events, where it was not the recorder, and what a person stated.
 std::vector<std::string_view> source_sentences(const HeaderFacts& header);
+// What became of a recording that others arm and disarm; empty where nobody did.
+std::vector<std::string_view> arming_sentences(const Capture& capture);
 
 // What was requested of all live blocks; empty where that is not known.
 std::string requested_line(const Requests& requests);

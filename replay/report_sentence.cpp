@@ -151,6 +151,8 @@ std::string_view open_sentence(const Evidence& evidence, const Verdict& verdict)
     if (q.has(Qualifier::corrupt_size)) return "undecided: the request's size is corrupt";
     if (q.has(Qualifier::inconsistent_numbers)) return "undecided: the numbers contradict each other";
     if (q.has(Qualifier::fit_unexplained)) return "undecided: a hole that may fit was not used";
+    if (q.has(Qualifier::births_unknown))
+        return "undecided: when part of what is live was allocated is not known";
     if (!evidence.total.known()) return "undecided: the card's size is unknown";
     return "undecided: the evidence does not suffice";
 }

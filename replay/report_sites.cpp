@@ -196,6 +196,10 @@ std::vector<std::string> SiteReport::live_at_failure() const {
     if (scene.stackless_bytes != 0 && scene.stackless_bytes != bytes)
         lines.push_back(
             fmt::format("    {} of these bytes have no birth site", percent(scene.stackless_bytes, bytes)));
+    const uint64_t unknown = analysis_.incident->evidence.growth.unknown_births;
+    if (unknown != 0)
+        lines.push_back(fmt::format("    before recording: {}, from sites and at times that nobody knows",
+                                    wide_size_text(unknown)));
     return lines;
 }
 

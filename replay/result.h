@@ -19,6 +19,7 @@ enum class ErrorCode : int {
     corrupt = 4,      // corrupt beyond what the commit rules explain
     io = 5,
     disagreed = 6,
+    dormant = 7,  // a recording that waits to be armed: there is nothing to judge yet
 };
 
 struct Error {

@@ -123,6 +123,7 @@ std::vector<Point> ends(const Bounded& bounded, const Evidence& evidence) {
         {&bounded.releasable, &Point::releasable}};
     std::vector<Point> points(1);
     points.front().total = bounded.total_low;
+    points.front().retained = evidence.growth.retained_low();
     const auto spread = [&](auto member, Wide low, Wide high) {
         const size_t count = points.size();
         for (size_t index = 0; index < count; ++index) {
@@ -174,11 +175,40 @@ bool contradicts(const Verdict& verdict) {
     return verdict.qualifiers.has(Qualifier::inconsistent_numbers);
 }
 
+// Where births are not known Q is an interval: between its ends, where statuses turn with it, and its high
+// end.
+std::vector<Wide> larger_retained(const Numbers& n, const Growth& growth) {
+    std::vector<Wide> retained;
+    if (!growth.judged()) return retained;
+    const Wide low = growth.retained_low(), high = growth.retained_high();
+    const Wide slow = std::max(-n.margin, n.threshold / Wide{policy::kContributionDivisor});
+    for (const Wide turn : {n.contribution_floor, slow, n.deficit - n.removable, n.removable, n.deficit}) {
+        if (turn > low && turn < high) retained.push_back(turn);
+    }
+    if (high > low) retained.push_back(high);
+    return retained;
+}
+
+// The decisions at a point and at every larger Q.
+std::vector<Verdict> decide_each(Point point, const Evidence& evidence) {
+    std::vector<Verdict> each = {decide_point(point, evidence)};
+    if (!each.front().numbers) return each;
+    for (const Wide retained : larger_retained(*each.front().numbers, evidence.growth)) {
+        point.retained = retained;
+        each.push_back(decide_point(point, evidence));
+    }
+    return each;
+}
+
 Verdict decide_all(const std::vector<Point>& points, const Evidence& evidence) {
     std::optional<Verdict> shared;
     std::optional<Verdict> contradiction;
+    std::vector<Verdict> all;
     for (const Point& point : points) {
-        const Verdict one = decide_point(point, evidence);
+        for (const Verdict& one : decide_each(point, evidence))
+            all.push_back(one);
+    }
+    for (const Verdict& one : all) {
         if (contradicts(one)) {
             contradiction = one;
         } else if (shared) {
@@ -193,6 +223,9 @@ Verdict decide_all(const std::vector<Point>& points, const Evidence& evidence) {
 void qualify_growth(const Evidence& evidence, Verdict& verdict) {
     Finding& finding = verdict.of(retention);
     const bool undecided = finding.status == Status::undecidable;
+    verdict.qualifiers.add_if(
+        undecided && verdict.numbers && evidence.growth.judged() && evidence.growth.unknown_births > 0,
+        Qualifier::births_unknown);
     switch (evidence.growth.basis) {
         case GrowthBasis::marked:
             finding.qualifiers.add_if(evidence.growth.module_calls, Qualifier::inferred);

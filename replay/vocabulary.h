@@ -82,6 +82,10 @@ enum class Origin : uint32_t {
 enum class ArmState : uint32_t {
     MEMSNAP_ARM_STATES(MEMSNAP_ENUMERATOR)
 };
+// How the recorder came into the process.
+enum class Channel : uint32_t {
+    MEMSNAP_CHANNELS(MEMSNAP_ENUMERATOR)
+};
 enum class JobKeySource : uint32_t {
     MEMSNAP_JOB_KEYS(MEMSNAP_ENUMERATOR)
 };
@@ -117,6 +121,7 @@ std::string_view name(ClockSource source);
 std::string_view name(StartMode mode);
 std::string_view name(Origin origin);
 std::string_view name(ArmState state);
+std::string_view name(Channel channel);
 std::string_view name(JobKeySource source);
 std::string_view name(Trouble trouble);
 

@@ -110,6 +110,7 @@
 #define MEMSNAP_START_MODES(X) X(from_birth, 0) X(late, 1)
 #define MEMSNAP_ORIGINS(X) X(recorder, 0) X(torch_snapshot, 1) X(profiler_trace, 2)
 #define MEMSNAP_ARM_STATES(X) X(recording, 0) X(cold, 1) X(standby, 2)
+#define MEMSNAP_CHANNELS(X) X(preloaded, 0) X(injected, 1) X(attached, 2) X(detached, 3)
 #define MEMSNAP_JOB_KEYS(X) X(none, 0) X(launcher, 1) X(session, 2)
 #define MEMSNAP_TROUBLES(X)                                                                     \
     X(none, 0) X(create_failed, 1) X(no_space, 2) X(original_missing, 3) X(layout_unknown, 4)   \

@@ -85,6 +85,11 @@ class EventStream {
     uint64_t oldest_ticket() const { return layout_.oldest_ticket; }
     uint64_t begin_ticket() const { return layout_.begin_ticket; }
     uint64_t end_ticket() const { return layout_.end_ticket; }
+    bool covers(uint64_t ticket) const { return ticket >= begin_ticket() && ticket < end_ticket(); }
+    // The events all follow the ticket, and there are some.
+    bool began_after(uint64_t ticket) const {
+        return ticket < begin_ticket() && begin_ticket() < end_ticket();
+    }
     // A committed record of a known kind, from the oldest ticket on.
     bool accepted(uint64_t ticket) const {
         if (ticket < layout_.oldest_ticket || ticket >= layout_.end_ticket) return false;

@@ -32,7 +32,8 @@ Object object_of(const Event& event) {
     if (event.kind == Kind::block_alloc || event.kind == Kind::block_free || event.kind == Kind::initial) {
         return Object::block;
     }
-    if (event.kind == Kind::initial_segment) return Object::device;
+    if (event.kind == Kind::initial_segment)
+        return object_of(event.op) == Object::mapping ? Object::mapping : Object::device;
     return object_of(event.op);
 }
 

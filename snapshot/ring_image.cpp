@@ -158,6 +158,7 @@ void RingImage::initial_block(const Moment& moment, uint64_t address, uint64_t g
     wire::Record record = state_->blank(moment, wire::Kind::initial);
     if (last) state_->put_totals(record, {}, device);
     state_->block_born(moment, record, address, granted_bytes);
+    state_->initial_until = state_->last.seq;
     if (last)
         device.pins.block(state_->last, device.reported_allocated_bytes, device.reported_reserved_bytes);
 }
@@ -217,6 +218,7 @@ void RingImage::initial_segment(const Moment& moment, uint64_t address, uint64_t
     wire::Record record = state_->blank(moment, wire::Kind::initial_segment);
     if (last) state_->put_totals(record, {}, device);
     device.segments[address] = state_->born(moment, record, wire::Object::device, address, size_bytes);
+    state_->initial_until = state_->last.seq;
     if (last)
         device.pins.block(state_->last, device.reported_allocated_bytes, device.reported_reserved_bytes);
 }

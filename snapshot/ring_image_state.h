@@ -128,7 +128,8 @@ struct RingImage::State {
     uint32_t stated = 0;
     NamesImage names;
     Records records;
-    wire::Record last = {};  // as appended
+    wire::Record last = {};      // as appended
+    uint64_t initial_until = 0;  // the ticket behind the last of what was there before the first event
     uint64_t last_time_ns = 0;
     uint64_t first_time_ns = 0;  // 0: no event had a time
     std::vector<wire::LiveEntry> table;

@@ -146,6 +146,7 @@ Result<void> RingImage::write(int ring_descriptor, int sidecar_descriptor) {
     header.config = state.config;
     header.origin = state.origin;
     header.stated = state.stated;
+    header.initial_until = state.initial_until;
     header.head = count;
     header.counters.no_stack = state.names.has_stacks() ? state.without_site_count : 0;
     header.counters.lost = state.lost_count;

@@ -42,7 +42,8 @@ void losses(Plan& plan, Random& random, int) {
     varied(plan, random);
     if (random.one_in(2)) others_known(plan, random);
     if (random.one_in(2)) leaking_steps(plan, random, 7, 5 * kMiB);
-    plan.loss.late_start = random.one_in(3);
+    plan.loss.late_start = random.one_in(2);
+    if (plan.loss.late_start && random.one_in(2)) plan.loss.unseen_bytes = random.between(1, 200) * kMiB;
     plan.loss.blind = random.one_in(3);
     plan.loss.counted_lost = random.one_in(3) ? random.between(1, 9) : 0;
     plan.loss.lost_records = static_cast<unsigned>(random.below(4));

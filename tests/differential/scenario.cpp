@@ -75,6 +75,9 @@ class Builder {
             lines_.header(fmt::format("incomplete_from={}", plan_.loss.incomplete_from));
         if (plan_.loss.blind) lines_.add("blind dlmopen");
         lines_.add(fmt::format("library_entry {} role=program", kNamedLibrary));
+        if (plan_.loss.unseen_bytes != 0)
+            lines_.add(fmt::format("totals allocated={0} reserved={0} device={1}", plan_.loss.unseen_bytes,
+                                   plan_.device));
         if (plan_.loss.late_start) {
             lines_.add(
                 fmt::format("initial_segment s0 20971520 at={:#x} device={}", kInitialAt, plan_.device));

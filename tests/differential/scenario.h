@@ -99,6 +99,7 @@ struct LossPlan {
     bool lost_before_history = false;
     bool late_start = false;
     uint64_t initial_site = 0;  // of the block that a late start finds
+    uint64_t unseen_bytes = 0;  // in use before it, and told by nobody
     bool blind = false;
     uint64_t counted_lost = 0;
     uint64_t incomplete_from = 0;

@@ -34,11 +34,13 @@ class Mutator {
         options.boundary_entries = 64;
         options.keyframe_entries = 64;
         options.keyframe_ring_records = 32;
+        options.standby = below(3) == 0;
         RingWriter ring(options);
         fill(ring);
         const uint64_t count = 1 + below(4);
         for (uint64_t i = 0; i < count; ++i)
             damage(ring);
+        if (options.standby) ring.close_ring();
         std::vector<std::byte> bytes = ring.bytes();
         if (below(4) == 0) flip(bytes);
         if (below(16) == 0) bytes.resize(below(bytes.size()));
@@ -83,9 +85,18 @@ class Mutator {
                 ring.pin(ring.pinned(0).last_observation[below(2)], ring.mem_info(80 * kMiB, kMiB));
             if (below(20) == 0) ring.boundary(ring.step(i + 1));
             if (below(30) == 0) fail(ring);
+            if (ring.options().standby && below(10) == 0) change_arming(ring);
         }
         fail(ring);
         if (below(2) == 0) ring.exit(1);
+    }
+
+    static void change_arming(RingWriter& ring) {
+        if (ring.header().arm_state == wire::ArmState::recording) {
+            ring.disarm();
+        } else {
+            ring.arm();
+        }
     }
 
     void fail(RingWriter& ring) {
@@ -102,7 +113,7 @@ class Mutator {
     }
 
     void damage(RingWriter& ring) {
-        switch (below(5)) {
+        switch (below(6)) {
             case 0:
                 damage_record(ring.at(below(ring.header().head)));
                 break;
@@ -116,6 +127,9 @@ class Mutator {
                 damage_keyframe(ring);
                 break;
             case 4:
+                damage_arming(ring.header());
+                break;
+            case 5:
                 break;
         }
     }
@@ -146,9 +160,19 @@ class Mutator {
         if (below(8) != 0) RingWriter::seal(entry);
     }
 
+    void damage_arming(wire::Header& header) {
+        const uint64_t field = below(5);
+        if (field == 0) header.arm_state = static_cast<wire::ArmState>(below(4));
+        if (field == 1) header.armed_from = below(2) == 0 ? below(header.head + 2) : strange();
+        if (field == 2) header.disarmed_at = below(2) == 0 ? below(header.head + 3) : strange();
+        if (field == 3) header.initial_until = strange();
+        if (field == 4) header.start_mode = static_cast<wire::StartMode>(below(3));
+    }
+
     void damage_keyframe(RingWriter& ring) {
         const wire::Area& area = ring.header().areas[static_cast<size_t>(wire::AreaId::keyframes)];
-        keyframe_damage_ = area.offset_bytes + below(4) * area.entry_bytes + below(area.entry_bytes / 4) * 4;
+        keyframe_damage_ =
+            area.offset_bytes + below(area.entry_count) * area.entry_bytes + below(area.entry_bytes / 4) * 4;
     }
 
     // The areas stay: without them the writer itself could not go on. flip() damages those.

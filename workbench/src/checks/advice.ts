@@ -85,6 +85,11 @@ export function probeFor(name: HypothesisName, q: Question, decision: Decision):
     return "the numbers and the stated size of the card contradict each other: give another with --card";
   }
   if (decision.numbers === null) return "the numbers at the failure contradict each other or are missing: record the job from its start";
+  if (name !== "fragmentation" && !(name === "external" && q.others === null) && decision.qualifiers.has("births_unknown")) {
+    return q.fromRecorder
+      ? "armed too late: when part of what is live was allocated is not known: arm earlier, or use standby"
+      : "when part of what is live was allocated is not known: record the job from its start";
+  }
   if (name === "retention") {
     if (q.basis === "too_few") return "fewer than six comparable steps ended before the failure: run longer, or mark steps";
     if (q.basis === "uncertified") return "steps could only be guessed from allocations: mark steps";

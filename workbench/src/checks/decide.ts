@@ -39,6 +39,7 @@ interface Ends {
   free: bigint;
   cap: bigint | null;
   capImplied: boolean;
+  retained: bigint;
 }
 
 interface Point {
@@ -60,6 +61,9 @@ export const isForeign = (q: Question) => q.victim === "foreign";
 const slackOf = (q: Question) => q.reserved - activeOf(q);
 const wanted = (q: Question) => (isForeign(q) ? q.segmentRequest : q.request!);
 const isCertain = (q: Question) => q.basis === "marked" || q.basis === "certified";
+const retainedLow = (q: Question) => (isCertain(q) ? q.retained : 0n);
+// With fewer points the bound has them already.
+const retainedHigh = (q: Question) => q.retained + (isCertain(q) || q.basis === "uncertified" ? q.unknownBirths : 0n);
 
 function numbersOf(q: Question, ends: Ends): Numbers {
   const binds = !isForeign(q) && ends.cap !== null && ends.cap < ends.free + q.reserved;
@@ -87,8 +91,8 @@ function numbersOf(q: Question, ends: Ends): Numbers {
     removableUpper,
     deficit: less(threshold, margin),
     floor: max(1n, min(threshold, max(1n, -margin, threshold / kContributionDivisor))),
-    retained: isCertain(q) ? q.retained : 0n,
-    retainedUpper: q.retained,
+    retained: ends.retained,
+    retainedUpper: retainedHigh(q),
   };
 }
 
@@ -246,7 +250,19 @@ function combinationsOf(q: Question): Ends[] {
   }
   const capImplied = q.victim === "pytorch" && q.cap === null && q.free !== null && q.free >= q.segmentRequest && q.deviceCall !== "failed";
   const caps = capImplied ? [q.reserved, q.reserved + q.segmentRequest - 1n] : [q.cap];
-  return frees.flatMap((free) => caps.flatMap((cap) => totalsTried(q, free, cap).map((total) => ({ total, free, cap, capImplied }))));
+  const known = frees.flatMap((free) =>
+    caps.flatMap((cap) => totalsTried(q, free, cap).map((total) => ({ total, free, cap, capImplied, retained: retainedLow(q) }))),
+  );
+  return known.flatMap((ends) => retainedTried(q, ends).map((retained) => ({ ...ends, retained })));
+}
+
+// Where births are not known: the low end, between the ends where a status may turn, and the high end.
+function retainedTried(q: Question, ends: Ends): bigint[] {
+  const [low, high] = [retainedLow(q), retainedHigh(q)];
+  if (!isCertain(q)) return [low];
+  const n = numbersOf(q, ends);
+  const turns = [n.floor, max(-n.margin, n.threshold / kContributionDivisor), n.deficit - n.removable, n.removable, n.deficit, high];
+  return [low, ...turns.filter((turn) => turn > low && turn <= high)];
 }
 
 function totalsTried(q: Question, free: bigint, cap: bigint | null): bigint[] {
@@ -254,7 +270,7 @@ function totalsTried(q: Question, free: bigint, cap: bigint | null): bigint[] {
   const low = q.reserved + free;
   const high = max(low, kLargestCard_bytes);
   const turns = [low + kUnnamedAllowance_bytes + (q.others === null ? 0n : q.others + q.named)];
-  const { margin } = numbersOf(q, { total: low, free, cap, capImplied: false });
+  const { margin } = numbersOf(q, { total: low, free, cap, capImplied: false, retained: retainedLow(q) });
   if (margin >= 0n) turns.push((1000n * (margin + 1n) + kThreshold_permille - 1n) / kThreshold_permille);
   return [low, ...turns.filter((total) => total > low && total < high), ...(high > low ? [high] : [])];
 }
@@ -308,7 +324,8 @@ function addMissing(q: Question, decision: Decision) {
   if (q.basis === "certified" || q.basis === "uncertified" || (q.basis === "marked" && q.moduleCalls)) retention.qualifiers.add("inferred");
   if (n === null) return;
   if (retention.status === "undecidable") {
-    if (q.basis === "uncertified" && n.deficit > 0n && q.retained >= n.deficit) qualifiers.add("growth_unmarked");
+    if (q.basis === "uncertified" && n.deficit > 0n && n.retainedUpper >= n.deficit) qualifiers.add("growth_unmarked");
+    if (isCertain(q) && q.unknownBirths > 0n) qualifiers.add("births_unknown");
     if (q.basis === "too_few") qualifiers.add("too_few_boundaries");
     if (q.basis === "lapped") qualifiers.add("boundaries_lapped");
   }

@@ -120,6 +120,20 @@ interface Survivors {
   live: number;
 }
 
+// When older blocks were born nobody knows.
+const knownFrom = ({ incident }: Subject) => Number(incident.receipt.evidence.growth!.births_known_from_ticket ?? 0);
+
+// After a late start: live blocks with an unknown birth, and what the last report tells beyond all live blocks.
+function unknownBirths({ scene, rows, device, row }: Failing, subject: Subject): number {
+  if (subject.incident.receipt.capture.start_mode !== "late") return 0;
+  const { lives } = subject.history;
+  const blocks = [...scene.blocks].filter((life) => !scene.deferred.has(life));
+  const bytesOf = (some: number[]) => some.reduce((sum, life) => sum + lives.size[life], 0);
+  const report = lastReport(rows, device, row);
+  const unseen = report === null ? 0 : Math.max(0, rows.of("allocated_bytes", report)! - bytesOf(blocks));
+  return unseen + bytesOf(blocks.filter((life) => lives.ticket[life] < knownFrom(subject)));
+}
+
 function survivorsOf(failing: Failing, subject: Subject, points: Point[], since: number | null): { bySite: Map<number, Survivors>; kept: number } {
   const { lives } = subject.history;
   const bySite = new Map<number, Survivors>();
@@ -128,6 +142,7 @@ function survivorsOf(failing: Failing, subject: Subject, points: Point[], since:
   for (const life of failing.scene.blocks) {
     if (failing.scene.deferred.has(life)) continue;
     const ticket = lives.ticket[life];
+    if (ticket < knownFrom(subject)) continue;
     const j = pointsBefore(points, ticket);
     if (j < 2 || j > k - 2) continue;
     if (since !== null && ticket < since) {
@@ -174,12 +189,13 @@ function retainedResult(failing: Failing, subject: Subject, points: Point[], bas
   const compared = new Comparison();
   let retained = 0;
   let kept = 0;
+  const unknown = unknownBirths(failing, subject);
   if (basis === "too_few" || basis === "lapped") {
     for (const life of failing.scene.blocks) {
       const after = points.length === 0 || lives.ticket[life] > points[0].ticket;
-      if (after && !failing.scene.deferred.has(life)) retained += lives.size[life];
+      if (after && lives.ticket[life] >= knownFrom(subject) && !failing.scene.deferred.has(life)) retained += lives.size[life];
     }
-    retained += failing.direct;
+    retained += failing.direct + unknown;
   } else {
     const survivors = survivorsOf(failing, subject, points, since);
     kept = survivors.kept;
@@ -203,6 +219,7 @@ function retainedResult(failing: Failing, subject: Subject, points: Point[], bas
     compared.same("evidence.growth.survivors: how many", survivors.bySite.size, growth.survivors.length);
   }
   compared.same("evidence.growth.retained_bytes", retained, growth.retained_bytes);
+  compared.same("evidence.growth.unknown_birth_bytes", unknown, growth.unknown_birth_bytes);
   compared.same("evidence.growth.retained_is_bound", basis !== "marked" && basis !== "certified", growth.retained_is_bound);
   compared.same("evidence.growth.kept_since_failure_bytes", kept, growth.kept_since_failure_bytes);
   return compared.result();

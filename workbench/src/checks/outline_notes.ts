@@ -21,7 +21,7 @@ const kUncertain: readonly (readonly [string, string])[] = [
   ["late_start", "recording began in a running process: what was there is told in part"],
   ["table_incomplete", "the table of what is live was full for some time"],
   ["copied_while_written", "the file was copied while the job wrote it"],
-  ["recording_dormant", "the recorder was not armed for some time"],
+  ["recording_dormant", "no ring was kept: the recorder was in standby"],
 ];
 const kSampling: Record<string, string> = {
   off: "NVML was switched off: nothing tells of other processes",
@@ -45,7 +45,7 @@ function extentNotes({ outline, levels }: Incident): string[] {
   const { window, devices } = outline;
   const notes: string[] = [];
   if (window.keyframe) {
-    notes.push(`the ring no longer holds the failing instant: these are the ${counted(window.event_count, "event")} that were kept with it`);
+    notes.push(`the ring does not hold the failing instant: these are the ${counted(window.event_count, "event")} that were kept with it`);
   }
   if (window.exact_event_count < window.event_count) {
     const first = levels.column("first_ticket");
@@ -57,7 +57,7 @@ function extentNotes({ outline, levels }: Incident): string[] {
     );
   }
   if (!window.keyframe && window.first_ticket !== 0) {
-    notes.push(`the ring went round: events before ${window.first_ticket} are gone, and what was live then is known`);
+    notes.push(`events before ${window.first_ticket} are not in the ring, and what was live then is known`);
   }
   if (devices.length > 1) notes.push(`${devices.length} cards: each has lanes and a map of its own`);
   return notes;

@@ -68,6 +68,7 @@ const kOpen: readonly (readonly [string, string])[] = [
   ["corrupt_size", "undecided: the request's size is corrupt"],
   ["inconsistent_numbers", "undecided: the numbers contradict each other"],
   ["fit_unexplained", "undecided: a hole that may fit was not used"],
+  ["births_unknown", "undecided: when part of what is live was allocated is not known"],
 ];
 
 export function causeOf(receipt: Receipt): string | null {

@@ -35,8 +35,10 @@ export interface Question {
   basis: "marked" | "certified" | "uncertified" | "too_few" | "lapped";
   moduleCalls: boolean; // points are calls of modules
   retained: bigint;
+  unknownBirths: bigint;
   requestRepeated: boolean;
   expandableSegments: boolean; // in use already
+  fromRecorder: boolean;
   fromSnapshot: boolean;
   totalStated: boolean; // by a person
 }
@@ -80,8 +82,10 @@ export function questionOf(receipt: Receipt, holeRelease: HoleRelease): Question
     basis: growth.basis as Question["basis"],
     moduleCalls: growth.family === "module",
     retained: BigInt(growth.retained_bytes),
+    unknownBirths: orZero(growth.unknown_birth_bytes),
     requestRepeated: growth.request_repeated,
     expandableSegments: (receipt.environment.allocator as Record<string, unknown> | undefined)?.expandable_segments === true,
+    fromRecorder: receipt.capture.origin === "recorder",
     fromSnapshot: receipt.capture.origin === "torch_snapshot",
     totalStated: receipt.capture.total_stated === true,
   };

@@ -38,7 +38,7 @@ function recordingQualifiers(receipt: Receipt): string[] {
   if (failing !== undefined) words.push(failing.followed ? "survived" : "fatal");
   if (String(receipt.capture.blind_count) !== "0") words.push("blind");
   const full = (receipt.capture.uncertain as string[]).includes("table_incomplete");
-  const incomplete = receipt.capture.start_mode === "late" || receipt.capture.arm_state !== "recording";
+  const incomplete = receipt.capture.start_mode === "late";
   // Whether the table was full already at the failure is not in the receipt.
   if (incomplete || (full && receipt.verdict.qualifiers.includes("incomplete"))) words.push("incomplete");
   return words;

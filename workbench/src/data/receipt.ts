@@ -78,6 +78,8 @@ export interface Growth {
   growing_pairs_count: number;
   retained_bytes: Count;
   retained_is_bound: boolean;
+  unknown_birth_bytes: Count;
+  births_known_from_ticket: Count;
   kept_since_failure_bytes: Count;
   request_repeated: boolean;
   survivors: Record<string, Count>[];

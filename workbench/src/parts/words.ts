@@ -28,10 +28,11 @@ export const kQualifiers: Record<string, string> = {
   growth_unmarked: "Growth would explain the failure, but steps could only be guessed from allocations.",
   too_few_boundaries: "Fewer than six comparable steps ended before the failure: retention cannot be judged.",
   boundaries_lapped: "The ring went round before steps could be inferred.",
+  births_unknown: "When part of what is live was allocated is not known: the recording began later.",
   survived: "The job went on after this failure.",
   fatal: "Nothing shows that the job went on after this failure.",
   blind: "Some calls could not be seen by the recorder.",
-  incomplete: "The recording began late, was dormant, or had no room for an object.",
+  incomplete: "The recording began late, or had no room for an object.",
   strict: "No hole was as large as the request.",
   combined: "The holes and the free device memory together would have sufficed.",
   incompatible: "Only with free bytes of other pools, streams or size classes would it have fit.",
@@ -76,7 +77,7 @@ export const kUncertain: Record<string, string> = {
   late_start: "the recording began when the job already ran",
   table_incomplete: "the table of live objects was full",
   copied_while_written: "the file was copied while it was written",
-  recording_dormant: "the recorder was dormant for a time",
+  recording_dormant: "the recorder was in standby: no ring was kept",
   kinds_unknown: "records of kinds that this build does not know",
 };
 

@@ -50,6 +50,12 @@ function Judged({ incident }: { incident: Incident }) {
           <Bytes bytes={growth.retained_bytes} />
         </strong>
         .
+        {Number(growth.unknown_birth_bytes ?? 0) > 0 && (
+          <>
+            {" "}
+            Allocated before the recording, nobody knows when: <Bytes bytes={growth.unknown_birth_bytes} />.
+          </>
+        )}
         {Number(growth.kept_since_failure_bytes ?? 0) > 0 && (
           <>
             {" "}

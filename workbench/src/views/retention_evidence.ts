@@ -25,7 +25,12 @@ export interface Survivor {
   live_bytes: Count;
 }
 
-type Growth = NonNullable<Evidence["growth"]> & { survivors?: Survivor[]; kept_since_failure_bytes?: Count; request_repeated?: boolean };
+type Growth = NonNullable<Evidence["growth"]> & {
+  survivors?: Survivor[];
+  kept_since_failure_bytes?: Count;
+  unknown_birth_bytes?: Count;
+  request_repeated?: boolean;
+};
 
 export function growthOf(evidence: Evidence): Growth | null {
   return evidence.growth as Growth | null;
