@@ -20,6 +20,7 @@
 #include "check.h"
 #include "check_ledger.h"
 #include "check_receipt.h"
+#include "cli_job.h"
 #include "cli_names.h"
 #include "cli_options.h"
 #include "cli_page.h"
@@ -33,6 +34,7 @@
 #include "newest_job.h"
 #include "output_file.h"
 #include "recording.h"
+#include "report_text.h"
 
 namespace memsnap {
 
@@ -170,10 +172,27 @@ int run_task(int argc, char** argv) {
         const auto imported = run_import(line->import, line->options.import);
         return imported ? 0 : report_error(imported.error());
     }
+    if (line->task == Task::live) {
+        const auto status = run_live(line->live);
+        return status ? flushed(*status) : report_error(status.error());
+    }
+    if (line->task == Task::ranges) {
+        const auto told = run_ranges(line->ranges, letters(terminal_style().utf8));
+        return told ? flushed(*told) : report_unreadable(told.error());
+    }
     const Options& options = line->options;
+    if (line->task == Task::job || line->task == Task::check_job) {
+        const auto status = line->task == Task::job ? run_job(options, terminal_style()) : check_job(options);
+        return status ? flushed(*status) : report_error(status.error());
+    }
     const auto path = named_ring(options.ring);
     if (!path) return report_error(path.error());
     const auto recording = open_recording(*path, options.import);
+    const bool dormant = !recording && recording.error().code == ErrorCode::dormant;
+    if (dormant && line->task == Task::dump && options.dump_header) {
+        const auto facts = Capture::read_facts(*path);
+        return facts ? run_dump(*facts, options) : report_error(facts.error());
+    }
     if (!recording) return report_unreadable(recording.error());
     print_notes(*path, recording->notes);
     if (line->task == Task::dump) return run_dump(recording->capture, options);

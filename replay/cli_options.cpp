@@ -11,6 +11,8 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "cli_job.h"
+#include "cli_table.h"
 #include "diff_contract.h"
 #include "result.h"
 
@@ -32,7 +34,8 @@ constexpr const char* kExitCodes =
     "  3   not a memsnap file, or a version this build cannot read\n"
     "  4   corrupt beyond what the commit rules explain\n"
     "  5   input or output error\n"
-    "  6   a check or comparison disagreed; diff: another verdict of the same evidence\n";
+    "  6   a check or comparison disagreed; diff: another verdict of the same evidence\n"
+    "  7   dormant: the recording waits to be armed\n";
 
 constexpr int kLastDevice = kDeviceCapacity - 1;
 constexpr int kSitesShown_most = 1000;
@@ -114,6 +117,35 @@ void add_page(CLI::App& app, std::string& path, PageChoice& page) {
         ->needs(html);
 }
 
+void add_job(CLI::App& app, JobTaskOptions& options) {
+    constexpr uint64_t kHour_ms = 3'600'000;
+    app.add_option("--job", options.wish, "of the jobs in a folder this one: its number or key")
+        ->check(kNotEmpty);
+    app.add_option("--receipts", options.receipts_folder, "write the receipt of each rank into this folder")
+        ->check(kNotEmpty);
+    app.add_option("--clocks-within", options.clocks_within_ms,
+                   "what the clocks of two hosts differ at most, in ms; nearer failures are in no order")
+        ->capture_default_str()
+        ->check(CLI::Range(uint64_t{0}, kHour_ms));
+}
+
+// What is of a job does nothing for one recording, and the other way round; empty: all fits.
+std::string wrong_for_sources(const CLI::App& app, const std::vector<std::string>& sources) {
+    constexpr std::string_view kOfJob[] = {"--job", "--receipts", "--clocks-within"};
+    constexpr std::string_view kOfBoth[] = {"--json", "--force", "--names", "--no-names", "--token-key"};
+    for (const CLI::Option* option : app.get_options()) {
+        if (option->count() == 0 || option->get_positional()) continue;
+        const std::string name = option->get_name();
+        const bool of_job = std::ranges::find(kOfJob, name) != std::end(kOfJob);
+        const bool of_both = std::ranges::find(kOfBoth, name) != std::end(kOfBoth);
+        if (names_job(sources) && !of_job && !of_both)
+            return fmt::format("{} is of one recording, and a job was named", name);
+        if (!names_job(sources) && of_job)
+            return fmt::format("{} is of a folder or several recordings", name);
+    }
+    return {};
+}
+
 // An option given before a subcommand that does not have it; empty: none.
 std::string misplaced_option(const CLI::App& app, const CLI::App* check) {
     const auto given = app.get_subcommands();
@@ -122,8 +154,9 @@ std::string misplaced_option(const CLI::App& app, const CLI::App* check) {
         if (option->count() == 0) continue;
         const std::string name = option->get_name();
         const bool ring = option->get_positional() && given.front()->get_option_no_throw("ring") != nullptr;
-        const bool of_check = given.front() == check && (name == "--device" || name == "--at" ||
-                                                         name == "--no-names" || name == "--token-key");
+        const bool of_check =
+            given.front() == check && (name == "--job" || name == "--device" || name == "--at" ||
+                                       name == "--no-names" || name == "--token-key");
         const bool of_both = name == "--card" && given.front()->get_option_no_throw(name) != nullptr;
         if (!ring && !of_check && !of_both) return name;
     }
@@ -226,13 +259,16 @@ std::vector<std::string> named_outputs(const ComparisonOptions& options) {
 
 std::expected<CommandLine, int> read_command_line(int argc, char** argv) {
     constexpr const char* kRingHelp = "the recording; without it the newest job of the working folder";
+    constexpr const char* kSourcesHelp =
+        "the recording, or those of a job: several, or their folder; without it the newest job here";
     CommandLine line;
     Options& options = line.options;
     CLI::App app{"Reads a recording of a GPU job's memory and says why it ran out of it.", "memsnap-replay"};
     app.footer(kExitCodes);
     app.require_subcommand(0, 1);
     app.set_version_flag("--version", MEMSNAP_VERSION);
-    app.add_option("ring", options.ring, kRingHelp)->check(kNotEmpty);
+    app.add_option("ring", options.sources, kSourcesHelp)->check(kNotEmpty);
+    add_job(app, options.job);
     CLI::Option* const json =
         app.add_option("--json", options.json_path, "write the receipt to this file; - is standard output")
             ->check(kNotEmpty);
@@ -275,11 +311,19 @@ std::expected<CommandLine, int> read_command_line(int argc, char** argv) {
     add_card(*dump, options.import);
     CLI::App* const validate = add_check(app, options);
     add_card(*validate, options.import);
-    validate->add_option("ring", options.ring, kRingHelp)->check(kNotEmpty);
+    validate->add_option("ring", options.sources, kSourcesHelp)->check(kNotEmpty);
     CLI::App* const diff = add_diff(app, line.comparison);
     CLI::App* const reference = add_reference(app, line.reference);
     CLI::App* const triage = add_triage(app, line.triage);
     CLI::App* const import = add_import(app, line.import, options.import);
+    CLI::App* const live = add_live(app, line.live);
+    CLI::App* const ranges = add_ranges(app, line.ranges);
+    // For those who make manual pages: ends the parsing, as --help does.
+    const auto print_commands = [&app] {
+        fmt::print("{}\n", command_table(app).text());
+        throw CLI::Success();
+    };
+    app.add_flag_callback("--commands", print_commands, "print the table of commands and options")->group("");
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
@@ -289,6 +333,12 @@ std::expected<CommandLine, int> read_command_line(int argc, char** argv) {
         return wrong_use(
             fmt::format("{} does nothing before {}", option, app.get_subcommands().front()->get_name()));
     }
+    if (const std::string wrong = wrong_for_sources(app, options.sources);
+        app.get_subcommands().empty() && !wrong.empty())
+        return wrong_use(wrong);
+    if (validate->parsed() && names_job(options.sources) &&
+        (options.json_path.empty() || !options.csv_path.empty()))
+        return wrong_use("check of a job needs --receipt with the job's receipt, and has no --csv");
     if (same_name_twice(named_outputs(options)) || same_name_twice(named_outputs(line.comparison)))
         return wrong_use("two results cannot have one name");
     const bool both = line.comparison.json_path == "-" && line.comparison.html_path == "-";
@@ -300,12 +350,17 @@ std::expected<CommandLine, int> read_command_line(int argc, char** argv) {
             return wrong_use("one reference is given twice");
         options.references.push_back(std::move(one));
     }
+    const bool of_job = names_job(options.sources);
+    if (!of_job && !options.sources.empty()) options.ring = options.sources.front();
+    if (of_job) line.task = Task::job;
     if (dump->parsed()) line.task = Task::dump;
-    if (validate->parsed()) line.task = Task::check;
+    if (validate->parsed()) line.task = of_job ? Task::check_job : Task::check;
     if (diff->parsed()) line.task = Task::diff;
     if (reference->parsed()) line.task = Task::reference;
     if (triage->parsed()) line.task = Task::triage;
     if (import->parsed()) line.task = Task::import;
+    if (live->parsed()) line.task = Task::live;
+    if (ranges->parsed()) line.task = Task::ranges;
     return line;
 }
 

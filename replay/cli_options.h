@@ -12,11 +12,14 @@
 
 #include "analysis.h"
 #include "cli_import.h"
+#include "cli_live.h"
 #include "cli_names.h"
+#include "cli_ranges.h"
 #include "cli_triage.h"
 #include "cut.h"
 #include "diff.h"
 #include "dump.h"
+#include "job_roles.h"
 #include "page_events.h"
 #include "reference.h"
 
@@ -44,8 +47,19 @@ struct ReferenceOptions {
     std::string kind;  // empty: by the files' first bytes
 };
 
+// Of a folder, or of several recordings.
+struct JobTaskOptions {
+    std::string wish;  // which job of the folder; empty: the newest
+    std::string receipts_folder;
+    uint64_t clocks_within_ms = kClocksWithin_ns / 1'000'000;
+
+    uint64_t clocks_within_ns() const { return clocks_within_ms * 1'000'000; }
+};
+
 struct Options {
-    std::string ring;  // empty: the newest job of the working folder
+    std::string ring;                  // empty: the newest job of the working folder
+    std::vector<std::string> sources;  // as they were named
+    JobTaskOptions job;
     std::string json_path;
     std::string csv_path;
     std::string window_path;
@@ -68,12 +82,16 @@ struct Options {
 
 enum class Task {
     verdict,
+    job,
+    check_job,
     dump,
     check,
     diff,
     reference,
     triage,
-    import
+    import,
+    live,
+    ranges
 };
 
 struct CommandLine {
@@ -83,6 +101,8 @@ struct CommandLine {
     ReferenceOptions reference;    // likewise
     TriageOptions triage;          // of triage, likewise
     ImportTaskOptions import;      // of import, likewise
+    LiveTaskOptions live;          // of live, likewise
+    RangesOptions ranges;          // of ranges, likewise
 };
 
 // The exit status instead: help was wanted, or the options are wrong; both have been printed.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Looks at the heads of the folder's `*.bin` files.
+// The job by the heads of its files, then the incident of each.
 #include "newest_job.h"
 
 #include <algorithm>
@@ -10,6 +10,7 @@
 
 #include "capture.h"
 #include "incident.h"
+#include "job_files.h"
 
 namespace memsnap {
 
@@ -18,21 +19,8 @@ namespace {
 struct Candidate {
     std::string path;
     std::filesystem::file_time_type written;
-    std::tuple<JobKeySource, uint64_t> job;
     std::optional<uint64_t> failed_at_ns;  // CLOCK_REALTIME of the incident
 };
-
-std::optional<Candidate> candidate(const std::filesystem::directory_entry& entry) {
-    std::error_code error;
-    if (entry.path().extension() != ".bin" || !entry.is_regular_file(error)) return std::nullopt;
-    const std::string path = entry.path().lexically_normal().string();
-    const auto facts = Capture::read_facts(path);
-    if (!facts) return std::nullopt;
-    Candidate found{
-        path, entry.last_write_time(error), {facts->header.job_key_source, facts->header.job_key}, {}};
-    if (error) return std::nullopt;
-    return found;
-}
 
 // Reads a whole recording: a keyframe alone may be of a refusal that was no incident.
 void find_incident(Candidate& candidate) {
@@ -55,16 +43,8 @@ bool fails_earlier(const Candidate& a, const Candidate& b) {
 }  // namespace
 
 Result<RingChoice> choose_ring(const std::string& folder) {
-    std::vector<Candidate> candidates;
-    std::error_code error;
-    for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
-        if (auto found = candidate(entry)) candidates.push_back(std::move(*found));
-    }
-    const auto newest =
-        std::max_element(candidates.begin(), candidates.end(), [](const auto& a, const auto& b) {
-            return std::tie(a.written, a.path) < std::tie(b.written, b.path);
-        });
-    if (newest == candidates.end()) {
+    const std::vector<FoundJob> jobs = jobs_of(find_recordings(folder, 0).recordings);
+    if (jobs.empty()) {
         Error none;
         none.code = ErrorCode::usage;
         none.file = folder;
@@ -72,8 +52,9 @@ Result<RingChoice> choose_ring(const std::string& folder) {
         none.way_out = "give a file: memsnap-replay ring.bin";
         return failure(std::move(none));
     }
-    const auto job = newest->job;
-    std::erase_if(candidates, [&](const Candidate& other) { return other.job != job; });
+    std::vector<Candidate> candidates;
+    for (const JobFile& file : jobs.front().files)
+        candidates.push_back({file.path, file.written, {}});
     std::ranges::for_each(candidates, find_incident);
     std::sort(candidates.begin(), candidates.end(), fails_earlier);
     RingChoice choice;

@@ -327,7 +327,8 @@ def test_what_is_no_snapshot_is_refused_as_before(tmp_path):
     for name, data in {"text": b"hello, world\n", "empty": b"", "json": b'{"a": 1}\n'}.items():
         path = imports.written(tmp_path, data, name)
         assert replay(path).returncode == 3 and replay("import", path, tmp_path / "made.ring").returncode == 3
-    assert replay(tmp_path / "absent").returncode == 5 and replay(tmp_path).returncode == 5
+    assert replay(tmp_path / "absent").returncode == 5
+    assert replay(tmp_path).returncode == 2  # a folder may be a job's, and this one holds no recording
 
 
 @pytest.mark.parametrize("whole", [[], {"segments": [], "device_traces": []}, {"segments": [], "device_traces": [[], []]}], ids=["1.13", "no devices", "no entries"])

@@ -214,15 +214,35 @@ TEST_CASE("a damaged pinned record or boundary is corruption after an exit, and 
     CHECK(refused(ring).rule == "boundary_check");
 }
 
-TEST_CASE("a file that waits to be armed has no events and is no error") {
+TEST_CASE("a file that waits to be armed is told apart from a damaged one") {
     RingWriter ring;
-    std::fill(std::begin(ring.header().areas), std::end(ring.header().areas), wire::Area{});
-    ring.header().arm_state = wire::ArmState::cold;
-    const Replayed result = replayed(ring);
-    REQUIRE(!result.error);
-    CHECK(result.outcome.event_count == 0);
+    ring.leave_header();
+    const Error error = refused(ring);
+    CHECK(error.code == ErrorCode::dormant);
+    CHECK(error.way_out.find("memsnap arm") != std::string::npos);
     ring.header().arm_state = wire::ArmState::recording;
     CHECK(refused(ring).rule == "area_bounds");
+}
+
+TEST_CASE("only a file that was made in standby begins in the middle, and not behind its head") {
+    RingWriter ring = some_ring();
+    ring.header().armed_from = 1;
+    CHECK(refused(ring).rule == "arming");
+    ring.header().armed_from = 0;
+    ring.header().arm_state = wire::ArmState::standby;
+    CHECK(refused(ring).rule == "arming");
+
+    RingWriterOptions options;
+    options.standby = true;
+    RingWriter standby(options);
+    standby.arm();
+    standby.segment(kBase, 20 * kMiB);
+    CHECK(!replayed(standby).error);
+    standby.header().armed_from = standby.header().head + 1;
+    CHECK(refused(standby).rule == "arming");
+    standby.header().armed_from = 0;
+    standby.header().disarmed_at = standby.header().head + 2;
+    CHECK(refused(standby).rule == "arming");
 }
 
 TEST_CASE("no byte of a header can make the reader crash or invent events") {

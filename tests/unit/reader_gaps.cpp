@@ -110,7 +110,6 @@ TEST_CASE("each declared loss is an uncertainty by its name") {
         {Uncertainty::events_lapped, [](wire::Header& h) { h.counters.lapped = 1; }},
         {Uncertainty::late_start, [](wire::Header& h) { h.start_mode = wire::StartMode::late; }},
         {Uncertainty::table_incomplete, [](wire::Header& h) { h.incomplete_from = 1; }},
-        {Uncertainty::recording_dormant, [](wire::Header& h) { h.arm_state = wire::ArmState::standby; }},
     };
     for (const auto& [uncertainty, declare] : declarations) {
         RingWriter ring;

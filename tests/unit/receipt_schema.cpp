@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// docs/receipt.schema.json is what the program's own check describes, word for word: made from its shape
-// here, and compared.
+// docs/receipt.schema.json and docs/job.schema.json are what the program's own checks describe, word for
+// word: made from their shapes here, and compared.
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 
 #include "catch.h"
 #include "explain.h"
+#include "job_json.h"
 #include "json.h"
 #include "receipt_inequality.h"
 #include "receipt_shape.h"
@@ -143,26 +144,34 @@ std::string schema(const ReceiptShape& shape, const std::string& indent) {
     return shape.nullable ? "{\"anyOf\":[{\"type\":\"null\"}," + text + "]}" : text;
 }
 
-std::string whole_schema() {
-    const std::string body = schema(receipt_shape(), "");
+std::string whole_schema(const ReceiptShape& shape, std::string_view title,
+                         const std::string& more_definitions) {
+    const std::string body = schema(shape, "");
     ReceiptShape number, wide;
     number.most = Wide{UINT64_MAX};
     wide.most = -(wide.least = -(Wide{1} << 100));
     const std::string definitions = "\"$defs\":{\n  \"number\": " + integer(number) +
-                                    ",\n  \"wide\": " + integer(wide) +
-                                    ",\n  \"inequality\": " + pattern(inequality_pattern()) + "},\n";
-    return "{\"$schema\":\"https://json-schema.org/draft/2020-12/schema\",\"title\":\"memsnap receipt\"," +
-           definitions + body.substr(1) + "\n";
+                                    ",\n  \"wide\": " + integer(wide) + more_definitions + "},\n";
+    return "{\"$schema\":\"https://json-schema.org/draft/2020-12/schema\",\"title\":" + json_text(title) +
+           "," + definitions + body.substr(1) + "\n";
+}
+
+void check_published(const std::string& name, const std::string& expected) {
+    std::ifstream in(std::string(MEMSNAP_DOCS) + "/" + name, std::ios::binary);
+    const std::string published{std::istreambuf_iterator<char>(in), {}};
+    if (published == expected) return;
+    const auto made = std::filesystem::temp_directory_path() / name;
+    std::ofstream(made, std::ios::binary) << expected;
+    FAIL("docs/" << name << " is another schema; this program's is in " << made);
 }
 
 }  // namespace
 
 TEST_CASE("the published schema is the shape that the program checks, with its vocabularies") {
-    const std::string expected = whole_schema();
-    std::ifstream in(std::string(MEMSNAP_DOCS) + "/receipt.schema.json", std::ios::binary);
-    const std::string published{std::istreambuf_iterator<char>(in), {}};
-    if (published == expected) return;
-    const auto made = std::filesystem::temp_directory_path() / "receipt.schema.json";
-    std::ofstream(made, std::ios::binary) << expected;
-    FAIL("docs/receipt.schema.json is another schema; this program's is in " << made);
+    const std::string inequality = ",\n  \"inequality\": " + pattern(inequality_pattern());
+    check_published("receipt.schema.json", whole_schema(receipt_shape(), "memsnap receipt", inequality));
+}
+
+TEST_CASE("the published schema of a job's receipt is the shape that the program checks") {
+    check_published("job.schema.json", whole_schema(job_shape(), "memsnap job receipt", ""));
 }
