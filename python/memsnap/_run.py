@@ -39,12 +39,24 @@ def _number(text: str) -> str:
     return text
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_settings(parser: argparse.ArgumentParser, left_out: tuple = ()) -> None:
+    """The recorder's settings as options, but for those `left_out`."""
     for option, variable, metavar, text in _VALUES:
         kind = _number if metavar in _NUMBERS else str
-        parser.add_argument(option, dest=variable, metavar=metavar, type=kind, help=f"{text} ({variable})")
+        if option not in left_out:
+            parser.add_argument(option, dest=variable, metavar=metavar, type=kind, help=f"{text} ({variable})")
     for option, variable, value, text in _SWITCHES:
         parser.add_argument(option, dest=variable, action="store_const", const=value, help=f"{text} ({variable}={value})")
+
+
+def settings(options: argparse.Namespace) -> dict:
+    """The settings that were given, by variable."""
+    variables = [row[1] for row in (*_VALUES, *_SWITCHES)]
+    return {variable: value for variable in variables if (value := getattr(options, variable, None)) is not None}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_settings(parser)
     parser.add_argument("--no-hooks", action="store_true", help="only preload the recorder: no phases, steps and module names from torch")
     parser.add_argument("--library", metavar="FILE", help=f"the recorder (MEMSNAP_LIBRARY; else {_tools.RECORDER} beside this package, in the build tree, or where ldconfig knows it)")
     parser.add_argument("command", nargs=argparse.REMAINDER, help="the program and its arguments, after --")
@@ -62,11 +74,7 @@ def _joined(*parts: str, separator: str = ":") -> str:
 
 def environment(options: argparse.Namespace, inherited: dict) -> dict:
     """What the command runs in: what was inherited, and the recorder in it."""
-    made = dict(inherited)
-    for variable in [row[1] for row in (*_VALUES, *_SWITCHES)]:
-        value = getattr(options, variable)
-        if value is not None:
-            made[variable] = value
+    made = inherited | settings(options)
     try:
         library = _tools.find(_tools.RECORDER, options.library or inherited.get("MEMSNAP_LIBRARY"))
     except _tools.Missing as missing:
