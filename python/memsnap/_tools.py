@@ -8,6 +8,7 @@ import ctypes.util
 import os
 import pathlib
 import shutil
+import sys
 
 RECORDER, REPLAY, ORACLE = "libmemsnap.so", "memsnap-replay", "memsnap-oracle"
 
@@ -43,3 +44,28 @@ def find(name: str, named: str | None = None) -> str:
     if known:
         return known
     raise Missing(f"{name} was not found: name it with {variable}")
+
+
+def _become(name: str) -> int:
+    """This process becomes a compiled tool with the same arguments; returns only when it could not."""
+    try:
+        program = find(name)
+        if os.path.samefile(program, sys.argv[0]):
+            raise Missing(f"the program itself is not in this installation: name it with {_VARIABLES[name]}")
+        os.execv(program, [name, *sys.argv[1:]])
+    except Missing as missing:
+        print(f"{name}: {missing}", file=sys.stderr)
+        return 127
+    except OSError as error:
+        print(f"{name}: {program}: {error.strerror}", file=sys.stderr)
+        return 126
+
+
+def run_replay() -> int:
+    """The command `memsnap-replay` of an installed wheel."""
+    return _become(REPLAY)
+
+
+def run_oracle() -> int:
+    """The command `memsnap-oracle` of an installed wheel."""
+    return _become(ORACLE)
