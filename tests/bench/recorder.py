@@ -16,7 +16,7 @@ WORKER = pathlib.Path(__file__).with_name("recorder_worker.py")
 ROUNDS = 4
 PAIRS = 200_000
 OFF = "nothing"
-# What records: torch's own mode, and memsnap's MEMSNAP_STACK (None: it is not there).
+# What records: torch's own mode, or what the worker does besides; memsnap's MEMSNAP_STACK (None: it is not there); its MEMSNAP_ARM where that is set.
 MODES = {
     OFF: ("off", None),
     "torch history": ("history", None),
@@ -27,6 +27,11 @@ MODES = {
     "memsnap python": ("off", "python"),
     "torch all": ("all", None),
     "memsnap both": ("off", "both"),
+    "memsnap cold": ("off", "off", "cold"),
+    "memsnap armed from cold": ("arm", "off", "cold"),
+    "memsnap standby": ("off", "auto", "standby"),
+    "memsnap standby, no stacks": ("off", "off", "standby"),
+    "memsnap armed from standby": ("arm", "off", "standby"),
 }
 # What is compared with what, and the bar where the design sets one.
 PAIRS_OF_MODES = [
@@ -35,13 +40,19 @@ PAIRS_OF_MODES = [
     ("memsnap python", "torch python", 1 / 5),
     ("memsnap python", "torch python, allocations", None),
     ("memsnap both", "torch all", 1 / 6),
+    ("memsnap cold", "memsnap", None),
+    ("memsnap armed from cold", "memsnap", None),
+    ("memsnap standby, no stacks", "memsnap", None),
+    ("memsnap armed from standby", "memsnap", None),
 ]
 
 
-def measure(mode: str, stacks: str | None, folder: str) -> dict[str, float]:
+def measure(mode: str, stacks: str | None, arm: str | None, folder: str) -> dict[str, float]:
     environment = dict(os.environ, MEMSNAP_OUT=f"{folder}/ring-%p.bin", MEMSNAP_TAP_DIR=f"{folder}/taps")
     if stacks is not None:
         environment |= {"LD_PRELOAD": str(BUILD / "interpose/libmemsnap.so"), "MEMSNAP_STACK": stacks}
+    if arm is not None:
+        environment["MEMSNAP_ARM"] = arm
     command = [TOP / "scripts/with_simcuda", "--", TOP / "build/venv/bin/python", WORKER, mode, str(PAIRS)]
     output = subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout
     for ring in pathlib.Path(folder).glob("ring-*.bin*"):
@@ -55,8 +66,8 @@ def measure_all() -> dict[str, dict[str, float]]:
         build = [TOP / "build/venv/bin/python", "-m", "memsnap", "tap", "build"]
         subprocess.run(build, env=dict(os.environ, MEMSNAP_TAP_DIR=f"{folder}/taps"), check=True, capture_output=True)
         for _ in range(ROUNDS):
-            for name, (mode, stacks) in MODES.items():
-                for part, value in measure(mode, stacks, folder).items():
+            for name, (mode, stacks, *arm) in MODES.items():
+                for part, value in measure(mode, stacks, arm[0] if arm else None, folder).items():
                     parts = best.setdefault(name, {})
                     parts[part] = min(value, parts.get(part, value))
     return best

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """One measured process: ns of CPU time per alloc+free pair of a cached 16 KiB block, printed as JSON.
 
-Usage: recorder_worker.py MODE PAIRS. MODE is what records besides memsnap (which is there or not by LD_PRELOAD): "off", "tap" (memsnap's torch
-tap), or torch's own history: "history" without stacks (the cheapest thing it has), "python" with Python stacks, "python-alloc" with those of allocations only,
-"all" with native ones too. The loop runs below 20 Python frames.
+Usage: recorder_worker.py MODE PAIRS. MODE is what is done besides memsnap (which is there or not by LD_PRELOAD): "off", "tap" (memsnap's torch
+tap), "arm" (the process asks its own recorder to be armed), or torch's own history: "history" without stacks (the cheapest thing it has),
+"python" with Python stacks, "python-alloc" with those of allocations only, "all" with native ones too. The loop runs below 20 Python frames.
 """
 
 import json
+import os
+import pathlib
 import sys
 import time
 
@@ -52,6 +54,14 @@ def below(frames: int, mode: str, count: int) -> dict[str, float]:
     return below(frames, mode, count) if depth < frames - 3 else measure(mode, count)
 
 
+def arm() -> None:
+    sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "recorder"))
+    import armed
+
+    (file,) = pathlib.Path(os.environ["MEMSNAP_OUT"]).parent.glob("*.bin")
+    assert armed.ask(file, armed.RECORD) == (armed.DONE, 0)
+
+
 def main() -> None:
     mode, count = sys.argv[1], int(sys.argv[2])
     torch.empty(BLOCK_BYTES, device="cuda")
@@ -59,6 +69,8 @@ def main() -> None:
         import memsnap
 
         assert memsnap.tap.attach()
+    if mode == "arm":
+        arm()
     if mode in HISTORIES:
         torch.cuda.memory._record_memory_history(enabled="all", max_entries=100_000, **HISTORIES[mode])
     json.dump(below(DEPTH, mode, count), sys.stdout)
