@@ -136,14 +136,14 @@ int rest(Recorder& recorder) {
 // The slots of a late attach are put back too. Where none were, that is all.
 int detach(Recorder& recorder) {
     int error = go_cold(recorder);
-    if (error != 0 || g_process.channel != wire::Channel::attached) return error;
+    if (error != 0 || g_channel != wire::Channel::attached) return error;
     g_may_record.store(false, std::memory_order_release);
-    const bool is_whole = give_back_slots();
-    g_process.channel = wire::Channel::detached;
+    if (!give_back_slots()) return EBUSY;  // it can be asked again
+    g_channel = wire::Channel::detached;
     auto* channel = reinterpret_cast<uint32_t*>(&recorder.header->channel);
-    std::atomic_ref<uint32_t>(*channel).store(static_cast<uint32_t>(g_process.channel),
+    std::atomic_ref<uint32_t>(*channel).store(static_cast<uint32_t>(wire::Channel::detached),
                                               std::memory_order_release);
-    return is_whole ? 0 : EBUSY;
+    return 0;
 }
 
 // ---- requests
@@ -196,7 +196,14 @@ int answer_to(const wire::Header& header, uint64_t request) {
 }
 
 bool is_open(uint64_t request) {
-    return request >> 8 != g_process.arming.answered >> 8;
+    return request >> 8 != 0 && request >> 8 != g_process.arming.answered >> 8;
+}
+
+// A serial of 0 would be no request.
+uint64_t next_request(uint64_t last, ArmWish wish) {
+    constexpr uint64_t kFirst = 1 << 8;
+    const uint64_t next = (last & ~uint64_t{0xff}) + kFirst;
+    return (next == 0 ? kFirst : next) | static_cast<uint64_t>(wish);
 }
 
 }  // namespace
@@ -225,8 +232,10 @@ int ask_self(ArmWish wish) {
     Recorder* newest = g_process.newest.load(std::memory_order_acquire);
     if (newest == nullptr) return ENOENT;
     std::atomic_ref<uint64_t> word(newest->header->arm_request);
-    const uint64_t request =
-        (((word.load(std::memory_order_acquire) >> 8) + 1) << 8) | static_cast<uint64_t>(wish);
+    // Whichever is further: another may have put any word there.
+    const uint64_t asked = word.load(std::memory_order_acquire);
+    const uint64_t answered = std::atomic_ref<uint64_t>(newest->header->arm_answer).load();
+    const uint64_t request = next_request(asked > answered ? asked : answered, wish);
     say(newest->header->arm_until_ns, 0);
     word.store(request, std::memory_order_release);
     wake_side_thread();

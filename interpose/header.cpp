@@ -39,13 +39,6 @@ void make_ring_id(uint8_t (&id)[16]) {
     memcpy(id, parts, sizeof id);
 }
 
-// 0 where the kernel does not tell.
-uint64_t read_host_key() {
-    char boot_id[64];
-    size_t size = read_small_file("/proc/sys/kernel/random/boot_id", boot_id, sizeof boot_id);
-    return size == 0 ? 0 : fnv1a(boot_id, size);
-}
-
 void begin_counts(wire::Header& header) {
     header.library_count = 1;  // index 0 of both tables means "not known"
     header.thread_count = 1;
@@ -66,6 +59,12 @@ uint32_t session_id() {
 }
 
 }  // namespace
+
+uint64_t read_host_key() {
+    char boot_id[64];
+    size_t size = read_small_file("/proc/sys/kernel/random/boot_id", boot_id, sizeof boot_id);
+    return size == 0 ? 0 : fnv1a(boot_id, size);
+}
 
 void expand_output_path(Path& path) {
     const char* text = environment("MEMSNAP_OUT");
@@ -105,7 +104,7 @@ void fill_header(wire::Header& header, const wire::Area areas[wire::kAreaCount],
     header.recorder_version = kRecorderVersion;
     header.clock_source = g_clock_source;
     header.start_mode = g_process.started_late ? wire::StartMode::late : wire::StartMode::from_birth;
-    header.channel = g_process.channel;
+    header.channel = g_channel;
     header.config = read_allocator_config();
     header.sample_period_ms = sample_period_ms();
     begin_counts(header);
@@ -122,7 +121,7 @@ void fill_next_header(wire::Header& header, const wire::Header& previous,
     make_ring_id(header.ring_id);
     memcpy(header.areas, areas, sizeof header.areas);
     header.start_mode = wire::StartMode::late;
-    header.channel = g_process.channel;
+    header.channel = g_channel;
     header.arm_state = wire::ArmState::recording;
     header.sidecar = wire::Sidecar::none;
     header.sample_period_ms = previous.sample_period_ms;

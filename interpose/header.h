@@ -11,6 +11,9 @@ namespace memsnap::recorder {
 
 inline constexpr uint32_t kRecorderVersion = 100;  // 0.1.0
 
+// Equal in all processes of one running kernel; 0 where it does not tell.
+uint64_t read_host_key();
+
 // The path MEMSNAP_OUT asks for, as it is written there: relative to the working folder, numbers not yet
 // added.
 void expand_output_path(Path& path);

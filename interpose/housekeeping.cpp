@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "glibc_compat.h"
+#include "header.h"
 #include "names.h"
 #include "new_file.h"
 #include "proc_files.h"
@@ -20,6 +21,8 @@ namespace {
 
 // A folder with more is not tidied to the end at once; each new recording goes on with it.
 constexpr uint32_t kRemoved_most = 64;
+// A folder with more is looked at in part: the job waits meanwhile.
+constexpr uint32_t kEntries_most = 10'000;
 constexpr uint64_t kBlock_bytes = 512;  // of stx_blocks
 
 // As getdents64 leaves it.
@@ -49,12 +52,14 @@ class Folder {
     // visit(name) for each regular file that may be a recording.
     template <typename Visit>
     void for_each(Visit visit) {
-        if (descriptor_ < 0 || lseek(descriptor_, 0, SEEK_SET) != 0) return;
+        if (descriptor_ < 0) return;
         alignas(FolderEntry) char entries[4096];
+        uint32_t entry_count = 0;
         for (;;) {
             const long size = syscall(SYS_getdents64, descriptor_, entries, sizeof entries);
             if (size <= 0) return;
             for (long at = 0; at < size;) {
+                if (entry_count++ == kEntries_most) return;
                 const auto* entry = reinterpret_cast<const FolderEntry*>(entries + at);
                 at += entry->size_bytes;
                 const bool is_file = entry->type == DT_REG || entry->type == DT_UNKNOWN;
@@ -85,11 +90,18 @@ bool describe(int descriptor, const char* path, struct statx& status) {
     return syscall(SYS_statx, descriptor, path, flags, STATX_BASIC_STATS, &status) == 0;
 }
 
-// Whether anybody may still write to it.
-bool is_written_to(const wire::Header& header) {
+// Where process numbers mean what they mean here: within a pid namespace of a running kernel. The first
+// namespace has the same number on every host.
+struct Place {
+    uint64_t host_key = read_host_key();
+    uint64_t pid_namespace = file_identity(AT_FDCWD, "/proc/self/ns/pid").inode;
+};
+
+// Whether anybody may still write to it. Of other places nothing can be told, so what is theirs stays.
+bool is_written_to(const wire::Header& header, const Place& here) {
     if (header.exit_mark != 0 || header.superseded != 0) return false;
-    // Of another pid namespace nothing can be told, so it stays.
-    if (header.pid_namespace != file_identity(AT_FDCWD, "/proc/self/ns/pid").inode) return true;
+    if (header.host_key == 0 || header.host_key != here.host_key) return true;
+    if (header.pid_namespace != here.pid_namespace) return true;
     return process_start_ticks(header.pid) == header.process_start_ticks;
 }
 
@@ -103,7 +115,7 @@ void names_of(const char* name, Path& names) {
     names.add(kNamesSuffix);
 }
 
-Found look_at(int folder, const char* name) {
+Found look_at(int folder, const char* name, const Place& here) {
     Found found;
     const int file = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (file < 0) return found;
@@ -118,59 +130,95 @@ Found look_at(int folder, const char* name) {
     Path names;
     names_of(name, names);
     found.is_recording = true;
-    found.may_go =
-        header.version_major == wire::kVersionMajor && header.failure_count == 0 && !is_written_to(header);
+    found.may_go = header.version_major == wire::kVersionMajor && header.failure_count == 0 &&
+                   !is_written_to(header, here);
     found.bytes = status.stx_blocks * kBlock_bytes + disk_bytes(folder, names.c_str());
     found.written_ns = status.stx_mtime.tv_sec * 1'000'000'000 + status.stx_mtime.tv_nsec;
     return found;
 }
 
-void remove_recording(int folder, const char* name) {
+bool remove_recording(int folder, const char* name) {
     Path names;
     names_of(name, names);
     unlinkat(folder, names.c_str(), 0);
-    unlinkat(folder, name, 0);
+    return unlinkat(folder, name, 0) == 0;
 }
 
-// Whether there was one to remove, beyond those that stay.
-bool remove_oldest(Folder& folder, uint32_t kept_count) {
-    Path oldest;
-    int64_t oldest_written_ns = 0;
-    uint32_t count = 0;
-    folder.for_each([&](const char* name) {
-        const Found found = look_at(folder.descriptor(), name);
-        if (!found.may_go) return;
-        ++count;
-        if (oldest.size() != 0 && found.written_ns >= oldest_written_ns) return;
-        oldest.clear();
-        oldest.add(name);
-        oldest_written_ns = found.written_ns;
-    });
-    if (count <= kept_count || oldest.size() == 0) return false;
-    remove_recording(folder.descriptor(), oldest.c_str());
-    return true;
-}
+// What may go, the oldest of it by name.
+class Finished {
+  public:
+    void clear() { count_ = kept_ = 0; }
+    uint32_t count() const { return count_; }
 
-uint64_t used_bytes(Folder& folder) {
-    uint64_t bytes = 0;
-    folder.for_each([&](const char* name) {
-        const Found found = look_at(folder.descriptor(), name);
-        if (found.is_recording) bytes += found.bytes;
-    });
-    return bytes;
-}
+    void add(const char* name, const Found& found) {
+        ++count_;
+        const bool has_room = kept_ < kRemoved_most;
+        One* place = has_room ? &oldest_[kept_++] : newest();
+        if (!has_room && found.written_ns >= place->written_ns) return;
+        place->name.clear();
+        place->name.add(name);
+        place->written_ns = found.written_ns;
+        place->bytes = found.bytes;
+    }
+    // Removes up to so many, the oldest first; the bytes that are free then.
+    uint64_t remove_from(int folder, uint32_t removed_count) {
+        uint64_t bytes = 0;
+        for (; removed_count != 0 && kept_ != 0; --removed_count) {
+            One* one = oldest();
+            if (remove_recording(folder, one->name.c_str())) bytes += one->bytes;
+            *one = oldest_[--kept_];
+        }
+        return bytes;
+    }
+
+  private:
+    struct One {
+        Text<256> name;
+        int64_t written_ns;
+        uint64_t bytes;
+    };
+    template <typename Before>
+    One* first(Before before) {
+        One* found = oldest_;
+        for (uint32_t i = 1; i < kept_; ++i) {
+            if (before(oldest_[i], *found)) found = &oldest_[i];
+        }
+        return found;
+    }
+    One* oldest() {
+        return first([](const One& a, const One& b) { return a.written_ns < b.written_ns; });
+    }
+    One* newest() {
+        return first([](const One& a, const One& b) { return a.written_ns > b.written_ns; });
+    }
+
+    uint32_t count_ = 0;
+    uint32_t kept_ = 0;
+    One oldest_[kRemoved_most] = {};
+};
+
+// Of the one thread that makes a file: no stack has the room.
+constinit Finished g_finished;
 
 }  // namespace
 
 bool make_room(const Path& path, const HousekeepingRules& rules, uint64_t needed_bytes) {
     if (rules.kept_count == 0 && rules.budget_bytes == 0) return true;
     const int saved_errno = errno;
+    const Place here;
     Folder folder(path);
-    for (uint32_t removed = 0; rules.kept_count != 0 && removed < kRemoved_most; ++removed) {
-        // One less, since one more is about to come.
-        if (!remove_oldest(folder, rules.kept_count - 1)) break;
-    }
-    const bool fits = rules.budget_bytes == 0 || used_bytes(folder) + needed_bytes <= rules.budget_bytes;
+    uint64_t used_bytes = 0;
+    g_finished.clear();
+    folder.for_each([&](const char* name) {
+        const Found found = look_at(folder.descriptor(), name, here);
+        used_bytes += found.bytes;
+        if (found.may_go) g_finished.add(name, found);
+    });
+    // One more is about to come.
+    if (rules.kept_count != 0 && g_finished.count() >= rules.kept_count)
+        used_bytes -=
+            g_finished.remove_from(folder.descriptor(), g_finished.count() - (rules.kept_count - 1));
+    const bool fits = rules.budget_bytes == 0 || used_bytes + needed_bytes <= rules.budget_bytes;
     errno = saved_errno;
     return fits;
 }

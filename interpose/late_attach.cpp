@@ -2,6 +2,7 @@
 #include "late_attach.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 
 #include "arming.h"
 #include "asking.h"
@@ -114,14 +115,14 @@ int begin_recording() {
 }
 
 uint32_t start_attached() {
-    const wire::Channel before = g_process.channel;
+    const wire::Channel before = g_channel;
     g_process.started_late = true;
-    g_process.channel = wire::Channel::attached;
+    g_channel = wire::Channel::attached;
     g_may_record.store(true, std::memory_order_release);
     ask_driver_version();
     if (int error = begin_recording()) {
         g_may_record.store(false, std::memory_order_release);
-        g_process.channel = before;
+        g_channel = before;
         return answer_word(Answer::no_file, error);
     }
     look_for_python_at_start();
@@ -129,14 +130,31 @@ uint32_t start_attached() {
     return answer_word(Answer::done);
 }
 
+uint32_t ask_to_detach() {
+    const int error = ask_self(wire::ArmWish::detach);
+    switch (error) {
+        case 0:
+            return answer_word(Answer::done);
+        case EBUSY:
+            return answer_word(Answer::slots_kept, error);
+        case ENOENT:
+            return answer_word(Answer::not_attached);
+        default:
+            return answer_word(Answer::busy, error);
+    }
+}
+
 }  // namespace
 
 uint32_t attach_late(const char* settings, size_t settings_bytes) {
     Turn turn;
     if (!turn.held()) return answer_word(Answer::busy);
-    if (!is_loaded_late() || is_another_here() || g_process.channel == wire::Channel::injected)
+    if (!is_loaded_late() || is_another_here() || g_channel == wire::Channel::injected)
         return answer_word(Answer::preloaded);
-    if (are_slots_ours()) return answer_word(Answer::already_attached);
+    if (are_slots_ours()) {
+        if (g_may_record.load(std::memory_order_acquire)) return answer_word(Answer::already_attached);
+        if (const uint32_t left = ask_to_detach()) return left;
+    }
     if (recording_disabled()) return answer_word(Answer::disabled);
     if (!learn_loaded_driver()) return answer_word(Answer::no_driver);
     if (!notice_driver_start()) return answer_word(Answer::driver_not_started);
@@ -153,16 +171,16 @@ uint32_t detach_late() {
     Turn turn;
     if (!turn.held()) return answer_word(Answer::busy);
     if (!are_slots_ours()) return answer_word(Answer::not_attached);
-    const int error = ask_self(wire::ArmWish::detach);
-    return error == 0 ? answer_word(Answer::done) : answer_word(Answer::slots_kept, error);
+    return ask_to_detach();
 }
 
 void start_injected() {
     Turn turn;
     if (!turn.held() || !is_loaded_late() || is_another_here() || recording_disabled()) return;
     if (are_slots_ours() || !learn_loaded_driver()) return;
-    g_process.channel = wire::Channel::injected;
+    g_channel = wire::Channel::injected;
     g_may_record.store(true, std::memory_order_release);
+    wait_to_be_armed();  // on the program's own thread: later its environment may change while it is read
     start_side_thread();
     bring_under_hooks(nullptr);
 }

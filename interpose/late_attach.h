@@ -21,9 +21,9 @@ enum class Answer : uint16_t {
     driver_not_started = 5,  // cuInit has not succeeded yet
     bad_settings = 6,        // no NAME=value texts, or too long
     no_file = 7,             // with errno: the recording could not be made
-    busy = 8,                // another thread is at it and does not come to an end
+    busy = 8,                // another thread is at it and does not come to an end; detach: with errno, too
     not_attached = 9,        // detach: there is nothing to give back
-    slots_kept = 10,         // detach: recording has ended, some slots could not be given back
+    slots_kept = 10,         // recording has ended, some slots could not be given back; it can be asked again
 };
 inline uint32_t answer_word(Answer answer, int error = 0) {
     return static_cast<uint32_t>(answer) | static_cast<uint32_t>(error) << 16;

@@ -188,6 +188,9 @@ bool NewFile::map_by_name() {
 GrowingFile::~GrowingFile() {
     if (descriptor_ < 0) return;
     int saved_errno = errno;
+    if (grown_) {
+        [[maybe_unused]] int result = ftruncate(descriptor_, static_cast<off_t>(old_bytes_));
+    }
     close(descriptor_);
     errno = saved_errno;
 }
@@ -201,12 +204,9 @@ bool GrowingFile::open(const Path& path, const FileIdentity& identity) {
 }
 
 bool GrowingFile::grow(uint64_t old_bytes, uint64_t new_bytes, bool any_file_system) {
-    if (reserve_blocks(descriptor_, old_bytes, new_bytes, any_file_system)) return true;
-    int saved_errno = errno;
-    // What was given before the disk was full; nobody maps it. No use where the limit forbade all of it.
-    [[maybe_unused]] int result = ftruncate(descriptor_, static_cast<off_t>(old_bytes));
-    errno = saved_errno;
-    return false;
+    old_bytes_ = old_bytes;
+    grown_ = true;  // in part, too: a disk may be full amid it
+    return reserve_blocks(descriptor_, old_bytes, new_bytes, any_file_system);
 }
 
 void* GrowingFile::map(uint64_t offset_bytes, uint64_t size_bytes, void* place) {

@@ -53,7 +53,8 @@ class NewFile {
 // Whether the process may make files of that size: it would be sent a signal.
 bool file_size_allowed(uint64_t size_bytes);
 
-// A file that is there already, opened to be made longer. What it had stays as it is when that fails.
+// A file that is there already, opened to be made longer. Unless the longer one is kept it goes back to what
+// it had.
 class GrowingFile {
   public:
     // False with errno: also when the path has come to name another file.
@@ -65,12 +66,16 @@ class GrowingFile {
 
     // Gives it blocks from its old size to the new one; false with errno.
     bool grow(uint64_t old_bytes, uint64_t new_bytes, bool any_file_system);
+    // From now on somebody may store into what was added.
+    void keep() { grown_ = false; }
     // A part of it in memory, which forked children do not inherit: where the kernel likes, or in the place
     // of what is mapped at `place`. Null with errno.
     void* map(uint64_t offset_bytes, uint64_t size_bytes, void* place = nullptr);
 
   private:
     int descriptor_ = -1;
+    uint64_t old_bytes_ = 0;
+    bool grown_ = false;  // and not kept
 };
 
 // The folder that a path lies in.

@@ -57,6 +57,7 @@ Recorder* wait_for_creation() {
 
 Process& g_process = g_region.process;
 std::atomic<bool> g_may_record{true};
+std::atomic<wire::Channel> g_channel{wire::Channel::preloaded};
 __thread uint64_t t_thread_word __attribute__((tls_model("initial-exec"))) = 0;
 
 void prepare_process_region() {
@@ -72,7 +73,9 @@ Recorder* start_recorder() {
         return recorder;
     }
     int saved_errno = errno;
-    if (g_process.channel == wire::Channel::injected) notice_driver_start();
+    // The first event comes after the driver's start; a process that waits to be armed is here within it.
+    if (g_channel == wire::Channel::injected && start_state() == wire::ArmState::recording)
+        notice_driver_start();
     Recorder& recorder = g_process.storage;
     Phase result = Phase::off;
     if (!g_region_ready && !recording_disabled()) {

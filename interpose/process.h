@@ -146,8 +146,7 @@ struct Process {
     uint64_t cupti_tended_ns;
     std::atomic<bool> steps_told;  // by the program itself, see steps.h
     std::atomic<wire::TapState> tap_state;
-    wire::Channel channel;          // this and the next: written before the first event
-    bool started_late;              // the process may have taken memory before
+    bool started_late;              // written before the first event: it may have taken memory before
     std::atomic<Recorder*> newest;  // whose file is the newest, recording or not
     Arming arming;
     EarlyMarks early_marks;
@@ -170,6 +169,8 @@ Recorder* make_recorder();
 // False in a process that this library was loaded into later, and that is not attached, and in its forked
 // children.
 extern std::atomic<bool> g_may_record;
+// How the recorder came in; a forked child has it as its parent did, as it has the slots.
+extern std::atomic<wire::Channel> g_channel;
 
 // Whether the first event may start one: a process that is dormant or switched off looks no further.
 inline bool may_start_recorder() {

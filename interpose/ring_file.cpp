@@ -73,23 +73,40 @@ bool must_move(const Path& path) {
     return !folder_suits(folder) || (!asked && is_shared_memory(folder));
 }
 
-// What is the recorder's own beside the file; false with errno.
-bool make_private_parts(Recorder& recorder, uint32_t table_entry_count) {
-    const uint64_t index_bytes = uint64_t{table_entry_count} * LiveTable::kPrivateBytesPerSlot;
-    const uint64_t threads_bytes = uint64_t{kThreadCapacity} * sizeof(ThreadState);
-    void* index = private_memory(index_bytes);
-    void* threads = private_memory(threads_bytes);
-    if (index == nullptr || threads == nullptr) {
-        int error = errno;
-        if (index != nullptr) munmap(index, index_bytes);
-        if (threads != nullptr) munmap(threads, threads_bytes);
-        errno = error;
-        return false;
+// What is the recorder's own beside the file. Given back unless it is kept.
+class PrivateParts {
+  public:
+    PrivateParts() = default;
+    ~PrivateParts() {
+        const int saved_errno = errno;
+        if (index_ != nullptr) munmap(index_, index_bytes());
+        if (threads_ != nullptr) munmap(threads_, kThreads_bytes);
+        errno = saved_errno;
     }
-    recorder.thread_states = static_cast<ThreadState*>(threads);
-    recorder.table.open(nullptr, index, table_entry_count);
-    return true;
-}
+    PrivateParts(const PrivateParts&) = delete;
+    PrivateParts& operator=(const PrivateParts&) = delete;
+
+    // False with errno.
+    bool make(uint32_t table_entry_count) {
+        table_entry_count_ = table_entry_count;
+        index_ = private_memory(index_bytes());
+        threads_ = index_ == nullptr ? nullptr : private_memory(kThreads_bytes);
+        return threads_ != nullptr;
+    }
+    void lend_to(Recorder& recorder) const {
+        recorder.thread_states = static_cast<ThreadState*>(threads_);
+        recorder.table.open(nullptr, index_, table_entry_count_);
+    }
+    void keep() { index_ = threads_ = nullptr; }
+
+  private:
+    static constexpr uint64_t kThreads_bytes = uint64_t{kThreadCapacity} * sizeof(ThreadState);
+    uint64_t index_bytes() const { return uint64_t{table_entry_count_} * LiveTable::kPrivateBytesPerSlot; }
+
+    uint32_t table_entry_count_ = 0;
+    void* index_ = nullptr;
+    void* threads_ = nullptr;
+};
 
 template <typename T>
 T* area(const Recorder& recorder, wire::AreaId id) {
@@ -155,6 +172,12 @@ void open_names(Recorder& recorder) {
     if (recorder.stack_wish != wire::StackWish::off) prepare_interning(recorder, settings.names_bytes);
 }
 
+// Of a recording that is complete, with its names.
+uint64_t needed_bytes(const Layout& layout) {
+    const Settings& settings = g_process.arming.settings;
+    return layout.file_bytes + (settings.names ? settings.names_bytes : 0);
+}
+
 // In the folder of this process's recordings; false with errno.
 bool is_room_for(uint64_t needed_bytes) {
     if (make_room(g_process.arming.wanted_path, g_process.arming.settings.housekeeping, needed_bytes))
@@ -175,7 +198,8 @@ struct Making {
 bool make_file(Recorder& recorder, Making& making) {
     const Settings& settings = g_process.arming.settings;
     const Layout& layout = making.layout;
-    if (!is_room_for(layout.file_bytes)) {
+    const bool waits = making.state == wire::ArmState::cold;
+    if (!is_room_for(waits ? layout.file_bytes : needed_bytes(layout))) {
         making.trouble = wire::Trouble::no_space;
         return false;
     }
@@ -186,7 +210,6 @@ bool make_file(Recorder& recorder, Making& making) {
         making.trouble = wire::Trouble::no_space;
         return false;
     }
-    const bool waits = making.state == wire::ArmState::cold;
     const uint64_t room_bytes = making.state == wire::ArmState::standby ? ring_at(0, settings).size_bytes : 0;
     auto* mapping = static_cast<unsigned char*>(file.map(layout.file_bytes, room_bytes));
     if (mapping == nullptr) return false;
@@ -194,14 +217,18 @@ bool make_file(Recorder& recorder, Making& making) {
     recorder.ring_place = room_bytes == 0 ? nullptr : mapping + layout.file_bytes;
     recorder.file = file.identity();
     recorder.header->arm_state = making.state;
-    bool made = waits || make_private_parts(recorder, layout.table_entry_count);
+    PrivateParts parts;
+    bool made = waits || parts.make(layout.table_entry_count);
     if (made) {
         if (making.previous == nullptr) {
             fill_header(*recorder.header, layout.areas, layout.file_bytes);
         } else {
             fill_next_header(*recorder.header, *making.previous, layout.areas, layout.file_bytes);
         }
-        if (!waits) set_up(recorder);
+        if (!waits) {
+            parts.lend_to(recorder);
+            set_up(recorder);
+        }
         made = file.keep(recorder.path);
     }
     if (!made) {
@@ -211,6 +238,7 @@ bool make_file(Recorder& recorder, Making& making) {
         return false;
     }
     make_path_absolute(recorder.path);
+    parts.keep();
     if (!waits) open_names(recorder);
     return true;
 }
@@ -266,6 +294,7 @@ bool file_system_suits(uint64_t type) {
 void read_output_settings(Path& wanted) {
     Arming& arming = g_process.arming;
     arming.settings = read_settings();
+    if (g_process.started_late) arming.settings.start = wire::ArmState::recording;  // it was told to come
     expand_output_path(wanted);
     if (!arming.settings.any_file_system && must_move(wanted)) move_to_tmpdir(wanted);
     arming.wanted_path = wanted;
@@ -300,13 +329,17 @@ bool open_waiting_file(Recorder& recorder) {
     const Settings& settings = g_process.arming.settings;
     const Layout layout = choose_layout(settings, wire::ArmState::recording);
     GrowingFile file;
-    if (!is_room_for(layout.file_bytes) || !file.open(recorder.path, recorder.file) ||
+    PrivateParts parts;
+    if (!is_room_for(needed_bytes(layout)) || !file.open(recorder.path, recorder.file) ||
         !file.grow(recorder.header->file_bytes, layout.file_bytes, settings.any_file_system) ||
-        (recorder.table.slot_count() == 0 && !make_private_parts(recorder, layout.table_entry_count)))
+        !parts.make(layout.table_entry_count))
         return false;
     // Beside the mapping of the header alone, which is the same memory.
     void* mapping = file.map(0, layout.file_bytes);
     if (mapping == nullptr) return false;
+    file.keep();
+    parts.lend_to(recorder);
+    parts.keep();
     recorder.header = static_cast<wire::Header*>(mapping);
     wire::Header& header = *recorder.header;
     header.start_mode = wire::StartMode::late;
@@ -339,6 +372,7 @@ bool append_ring(Recorder& recorder) {
         recorder.ring_place = nullptr;  // whose the addresses are now nobody knows
         return false;
     }
+    file.keep();
     std::atomic_ref<uint64_t>(header.file_bytes).store(file_bytes, std::memory_order_release);
     show_area(header.areas[static_cast<uint32_t>(wire::AreaId::ring)], ring);
     return true;

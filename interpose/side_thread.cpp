@@ -63,7 +63,6 @@ void wait_for_driver_start() {
         if (g_process.exiting.load(std::memory_order_acquire) != 0) return;
         nanosleep(i < kQuickLooks ? &quick_pause : &slow_pause, nullptr);
     }
-    if (g_process.channel == wire::Channel::injected) wait_to_be_armed();
 }
 
 void* run(void*) {

@@ -49,8 +49,11 @@ void tend_slots(Recorder& recorder) {
 }
 
 bool give_back_slots() {
-    const SlotKeeper* keeper = g_slot_keeper.exchange(nullptr);
-    return keeper == nullptr || keeper->restore();
+    const SlotKeeper* keeper = g_slot_keeper.load(std::memory_order_acquire);
+    if (keeper == nullptr) return true;
+    if (!keeper->restore()) return false;
+    g_slot_keeper.store(nullptr, std::memory_order_release);
+    return true;
 }
 
 void* original_behind_slot(uintptr_t return_address, Function function) {

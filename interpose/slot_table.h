@@ -63,7 +63,7 @@ extern std::atomic<const SlotKeeper*> g_slot_keeper;
 
 // Side thread: what was loaded since comes under the hooks.
 void tend_slots(Recorder& recorder);
-// The recording has ended: all slots go back to what they held. False: some could not.
+// The recording has ended: all slots go back to what they held. False: some could not, and stay kept.
 bool give_back_slots();
 
 // What a call of that function from the library around `return_address` reached before its slot was put to

@@ -116,22 +116,37 @@ void stop_recording() {
     g_process.recorder.store(nullptr, std::memory_order_release);
 }
 
+void say_exit(Recorder& recorder, int status) {
+    wire::Header& header = *recorder.header;
+    std::atomic_ref<int32_t>(header.exit_status).store(status, std::memory_order_release);
+    std::atomic_ref<uint64_t>(header.exit_mark).store(recorder.ring.head() + 1, std::memory_order_release);
+}
+
+// A file that was never armed tells nothing; a recording that ended earlier tells how its process did.
+void leave_dormant(int status) {
+    Recorder* newest = g_process.newest.load(std::memory_order_acquire);
+    if (newest->pinned == nullptr) {
+        remove_waiting_file();
+    } else {
+        say_exit(*newest, status);
+    }
+}
+
 void at_exit(int status, void*) {
     if (g_process.exiting.exchange(1) != 0) return;
     wake_side_thread();
     stop_asking();
     print_due_notice();
     wait_for_notice();
+    if (is_dormant()) return leave_dormant(status);
     // Null in a child that never had an event of its own: it leaves no mark in its parent's file.
     Recorder* recorder = current_recorder();
-    if (is_dormant()) remove_waiting_file();
     if (recorder == nullptr) return;
     map_loaded_objects(*recorder);  // what a job of less than a second loaded
     scan_blind_spots(*recorder);
     wire::Header& header = *recorder->header;
     add_anchor(*recorder);
-    std::atomic_ref<int32_t>(header.exit_status).store(status, std::memory_order_release);
-    std::atomic_ref<uint64_t>(header.exit_mark).store(recorder->ring.head() + 1, std::memory_order_release);
+    say_exit(*recorder, status);
     bool clean = status == 0 && std::atomic_ref<uint32_t>(header.failure_count).load() == 0;
     if (clean && !keep_whole_file()) {
         stop_recording();

@@ -16,7 +16,7 @@ BLOCK = 1  # object class
 HEADER_BYTES = 65536
 WORDS = {"start_mode": (312, "<I"), "arm_state": (316, "<I"), "superseded": (372, "<I"), "arm_request": (384, "<Q"), "arm_until_ns": (392, "<Q"),
          "arm_answer": (400, "<Q"), "armed_from": (408, "<Q"), "disarmed_at": (416, "<Q"), "arm_errno": (440, "<I"), "file_bytes": (24, "<Q"),
-         "head": (512, "<Q"), "exit_mark": (712, "<Q"), "failure_count": (732, "<I")}
+         "head": (512, "<Q"), "exit_mark": (712, "<Q"), "exit_status": (720, "<i"), "failure_count": (732, "<I")}
 
 
 def word(path, name):
@@ -44,9 +44,16 @@ def ask(path, wish, for_s=0):
     return wait_for_answer(path, serial)
 
 
-def wait_for_answer(path, serial):
-    while word(path, "arm_answer") >> 8 != serial:
+def wait_until(path, is_so):
+    """Waits for what the header is to say, and not for ever."""
+    end = time.monotonic() + 60
+    while not is_so():
+        assert time.monotonic() < end, {name: word(path, name) for name in WORDS}
         time.sleep(0.01)
+
+
+def wait_for_answer(path, serial):
+    wait_until(path, lambda: word(path, "arm_answer") >> 8 == serial)
     answer = word(path, "arm_answer") & 0xFF
     return answer, word(path, "arm_errno") if answer == REFUSED else 0
 

@@ -101,6 +101,7 @@ struct Library {
     int (*initial_begin)();
     void (*initial)(uint32_t, int32_t, uint64_t, uint64_t);
     uint32_t (*initial_end)();
+    int (*inject)();
     uintptr_t begin, end;
 };
 Library g_library;
@@ -121,6 +122,7 @@ void load() {
     find(handle, "memsnap1_initial_begin", g_library.initial_begin);
     find(handle, "memsnap1_initial", g_library.initial);
     find(handle, "memsnap1_initial_end", g_library.initial_end);
+    find(handle, "InitializeInjection", g_library.inject);
     const link_map* map = nullptr;
     dlinfo(handle, RTLD_DI_LINKMAP, &map);
     dl_iterate_phdr(
@@ -264,6 +266,13 @@ void fork_and_allocate() {
     std::printf("child %d\n", status);
 }
 
+// Of pages that can only be read; by the library that is preloaded for it.
+void refuse_writes(bool refused) {
+    void (*refuse)(bool) = nullptr;
+    find(RTLD_DEFAULT, "refuse_page_writes", refuse);
+    refuse(refused);
+}
+
 std::vector<uint64_t> g_blocks;
 std::vector<std::thread> g_threads;
 
@@ -293,6 +302,8 @@ void obey(const std::string& command, const std::string& value) {
     if (command == "attach") attach(value);
     if (command == "attach-from-two-threads") attach_from_two_threads();
     if (command == "detach") answer("detach", g_library.detach());
+    if (command == "inject") g_library.inject();
+    if (command == "refuse-writes") refuse_writes(number != 0);
     if (command == "tell") tell();
     if (command == "take") take(number);
     if (command == "give") give(number);

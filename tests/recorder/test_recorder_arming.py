@@ -7,7 +7,7 @@ import time
 import pytest
 
 from armed import COLD, DISARM, DONE, HEADER_BYTES, IS_COLD, IS_STANDBY, RECORD, RECORDING, REFUSED, STANDBY
-from armed import ask, blocks, put, wait_for_answer, whole, word
+from armed import ask, blocks, put, wait_for_answer, wait_until, whole, word
 from recorded import BIRTH, BLOCK_ALLOC, BLOCK_FREE, BLOCK_OOM, read_ring, records_of
 
 
@@ -266,7 +266,11 @@ def test_a_word_that_nobody_knows_is_refused_and_changes_nothing(job, mode):
         put(path, "arm_request", request)
         assert wait_for_answer(path, request >> 8) == (REFUSED, 22)
     assert word(path, "arm_state") == state
-    put(path, "arm_request", RECORD)  # without a serial: no request
+    answer = word(path, "arm_answer")
+    put(path, "arm_until_ns", 0)
+    put(path, "arm_request", COLD if mode == "recording" else RECORD)  # without a serial: no request
+    time.sleep(1.5)  # the side thread has looked
+    assert (word(path, "arm_state"), word(path, "arm_answer")) == (state, answer)
     one.tell("pairs", 10)
     assert one.end() == 0
 
@@ -275,8 +279,7 @@ def test_its_time_over_it_disarms_itself(job):
     one = job("cold")
     path = one.file()
     assert ask(path, RECORD, for_s=2) == (DONE, 0)
-    while word(path, "arm_state") != IS_COLD:
-        time.sleep(0.01)
+    wait_until(path, lambda: word(path, "arm_state") == IS_COLD)
     assert (word(path, "arm_until_ns"), word(path, "disarmed_at") > 0) == (0, True)
     assert one.end() == 0
     whole(path)
@@ -287,8 +290,7 @@ def test_a_time_box_moved_while_armed_counts_and_one_that_is_over_is_refused(job
     path = one.file()
     assert ask(path, RECORD, for_s=3600) == (DONE, 0)
     assert ask(path, RECORD, for_s=2) == (DONE, 0)
-    while word(path, "arm_state") != IS_STANDBY:
-        time.sleep(0.01)
+    wait_until(path, lambda: word(path, "arm_state") == IS_STANDBY)
     put(path, "arm_until_ns", 1)
     put(path, "arm_request", ((word(path, "arm_request") >> 8) + 1) << 8 | RECORD)
     assert wait_for_answer(path, word(path, "arm_request") >> 8) == (REFUSED, 110)

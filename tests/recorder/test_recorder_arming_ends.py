@@ -2,6 +2,8 @@
 """Arming and disarming a job that is killed meanwhile, that has no room, that forks, and that ends."""
 
 import contextlib
+import errno
+import json
 import random
 import re
 import resource
@@ -11,8 +13,10 @@ import time
 
 import pytest
 
-from armed import DISARM, DONE, HEADER_BYTES, RECORD, REFUSED, ask, put, whole
+from armed import DISARM, DONE, HEADER_BYTES, RECORD, REFUSED, ask, put, whole, word
 from recorded import BLOCK_ALLOC, BUILD, clean_environment, read_ring, records_of
+
+REPLAY, ORACLE = BUILD.parents[1] / "replay/memsnap-replay", BUILD.parents[1] / "oracle/memsnap-oracle"
 
 
 # ---- at any instant
@@ -103,6 +107,22 @@ def test_on_a_full_disk_arming_is_refused_the_job_goes_on_and_later_it_is_done(j
         subprocess.run(["umount", "-l", disk], check=True)
 
 
+@pytest.mark.parametrize("mode", ["cold", "standby"])
+def test_without_memory_arming_is_refused_and_the_file_keeps_its_size(job, mode):
+    one = job(mode)
+    path = one.file()
+    size = path.stat().st_size
+    resource.prlimit(one.process.pid, resource.RLIMIT_AS, (1 << 20, resource.RLIM_INFINITY))
+    refused = ask(path, RECORD)
+    resource.prlimit(one.process.pid, resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    assert (refused, path.stat().st_size) == ((REFUSED, errno.ENOMEM), size)
+    # The addresses kept for a ring may be lost by then.
+    assert mode == "standby" or ask(path, RECORD) == (DONE, 0)
+    one.tell("allocate", 512)
+    assert one.end() == 0
+    assert [one_["size"] for one_ in records_of(whole(path), BLOCK_ALLOC)] == ([512] if mode == "cold" else [])
+
+
 def test_a_file_that_was_moved_away_is_not_looked_for(job):
     one = job("cold")
     path = one.file()
@@ -162,5 +182,21 @@ def test_whatever_its_state_and_end_the_exit_status_is_its_own_and_the_file_is_w
             continue
         ring = whole(one.file())
         assert [one_["size"] for one_ in records_of(ring, BLOCK_ALLOC)] == ([] if state == "waiting" else [1024]), ending
-        marked = ending.startswith("exit") and not (mode == "cold" and state == "disarmed")
-        assert (ring["header"]["exit_mark"] != 0) == marked, ending
+        marked = ending.startswith("exit")
+        assert ring["header"]["exit_mark"] == (word(one.file(), "head") + 1 if marked else 0), ending
+        assert word(one.file(), "exit_status") == (int(ending.split()[1]) if marked else 0), ending
+
+
+def test_of_a_job_that_went_cold_and_ended_well_the_readers_say_so(job):
+    one = job("recording")
+    one.tell("allocate", 512)
+    assert ask(one.file(), DISARM) == (DONE, 0)
+    one.tell("allocate", 1024)
+    assert one.end() == 0
+    header = subprocess.run([REPLAY, "dump", "--header", one.file()], capture_output=True, text=True)
+    assert (header.returncode, header.stderr) == (0, "")
+    assert re.search(r"exit_ticket (\d+)\nexit_status 0\n", header.stdout).group(1) == str(word(one.file(), "head"))
+    told = subprocess.run([ORACLE, one.file()], capture_output=True, text=True)
+    assert (told.returncode, told.stderr) == (0, "")
+    capture = json.loads(told.stdout)["capture"]
+    assert (capture["exit_seen"], capture["exit_status"]) == (True, 0)

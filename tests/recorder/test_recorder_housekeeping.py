@@ -9,7 +9,8 @@ import pytest
 
 from recorded import BUILD, LIBRARY, clean_environment, read_ring
 
-RING_FILE_MB = 16  # more than a recording of these settings takes
+RING_FILE_MB = 32  # more than a recording of these settings takes, with its names
+HOST_KEY_OFFSET = 376
 
 
 @pytest.fixture
@@ -82,6 +83,37 @@ def test_a_job_that_still_runs_keeps_its_recording(folder, job):
         running.communicate()
 
 
+def test_a_killed_recording_goes_and_one_that_another_host_may_still_write_to_stays(folder, job):
+    settings = {"MEMSNAP_RING_MB": 1, "MEMSNAP_TABLE_ENTRIES": 4096, "MEMSNAP_OUT": f"{folder}/here.bin", "FAKE_CUDA": BUILD / "libfake_cuda.so"}
+    killed = subprocess.Popen([BUILD / "driver_until_eof"], stdin=subprocess.PIPE, env=clean_environment(LD_PRELOAD=LIBRARY, **settings))
+    while not (folder / "here.bin").exists():
+        assert killed.poll() is None
+        time.sleep(0.01)
+    killed.kill()
+    killed.communicate()
+    whole = (folder / "here.bin").read_bytes()
+    for name, key in (("elsewhere", bytes(7) + b"\x01"), ("untold", bytes(8))):
+        (folder / f"{name}.bin").write_bytes(whole[:HOST_KEY_OFFSET] + key + whole[HOST_KEY_OFFSET + 8:])
+
+    job("new", MEMSNAP_KEEP_FILES=1)
+
+    assert left(folder) == ["elsewhere", "new", "untold"]
+
+
+def test_of_very_many_the_oldest_go_first_some_at_each_new_recording(folder, job):
+    job("a00")
+    names = [f"a{number:02}" for number in range(70)]
+    for name in names[1:]:
+        (folder / f"{name}.bin").write_bytes((folder / "a00.bin").read_bytes()[:65536])
+    age(folder, *reversed(names))
+
+    job("b", MEMSNAP_KEEP_FILES=1)
+    assert left(folder) == [*names[:6], "b"]
+
+    job("c", MEMSNAP_KEEP_FILES=3)
+    assert left(folder) == ["a00", "b", "c"]
+
+
 def test_what_is_no_recording_of_this_user_is_left_alone_whatever_its_name(folder, job, tmp_path):
     (folder / "notes.bin").write_bytes(b"not a recording" * 100)
     (folder / "empty.bin").write_bytes(b"")
@@ -105,6 +137,12 @@ def test_beyond_the_budget_the_job_goes_on_unrecorded_and_says_why_once(folder, 
 
     assert done.returncode == 0 and left(folder) == before
     assert done.stderr.count("MEMSNAP_DISK_MB") == 1
+
+
+def test_the_budget_counts_the_file_of_names_too(folder, job):
+    assert "MEMSNAP_DISK_MB" in job("a", MEMSNAP_DISK_MB=16).stderr
+    assert job("b", MEMSNAP_DISK_MB=16, MEMSNAP_NAMES=0).stderr == ""
+    assert left(folder) == ["b"]
 
 
 def test_within_the_budget_it_is_recorded_and_old_recordings_may_make_room(folder, job):

@@ -11,7 +11,8 @@ import pytest
 
 from recorded import BLOCK_ALLOC, BLOCK_FREE, BUILD, CU_MEM_CREATE, CU_MEM_RELEASE, CUDA_MALLOC, FREE, LIBRARY, NO_TICKET, OK, Run, clean_environment, records_of
 
-DONE, ALREADY_ATTACHED, PRELOADED, DISABLED, NO_DRIVER, NOT_STARTED, BAD_SETTINGS, NO_FILE, NOT_ATTACHED = 0, 1, 2, 3, 4, 5, 6, 7, 9
+DONE, ALREADY_ATTACHED, PRELOADED, DISABLED, NO_DRIVER, NOT_STARTED, BAD_SETTINGS, NO_FILE, NOT_ATTACHED, SLOTS_KEPT = 0, 1, 2, 3, 4, 5, 6, 7, 9, 10
+INJECTED, ATTACHED = 1, 2  # channels
 INITIAL = 81
 RUNTIME = BUILD / "liblate_runtime.so"
 STARTED = (f"open={RUNTIME}", "start-runtime", "load")  # the driver has started, then the library comes
@@ -168,6 +169,37 @@ def test_a_library_that_is_loaded_and_not_attached_records_nothing(late):
 def test_forked_children_have_files_of_their_own_while_it_is_attached_and_none_afterwards(late):
     assert late.run(*STARTED, "attach", "fork", "detach", "fork") == ["attach 0 0", "child 0", "detach 0 0", "child 0"]
     assert sorted(ring["header"]["start_mode"] for ring in late.rings()) == [0, 1]
+
+
+def header_words(folder, offset):
+    return [int.from_bytes(path.read_bytes()[offset : offset + 4], "little") for path in sorted(folder.glob("*.bin"))]
+
+
+@pytest.mark.parametrize(("commands", "channel"), [([*STARTED, "attach"], ATTACHED), ([f"open={RUNTIME}", "open-driver", "load", "inject", "start-runtime"], INJECTED)])
+def test_a_forked_child_says_that_its_recorder_came_in_as_its_parents_did(late, commands, channel):
+    assert late.run(*commands, "take=1", "fork")[-1] == "child 0"
+    assert header_words(late.folder, 368) == [channel, channel]
+
+
+def test_injected_it_waits_to_be_armed_before_the_programs_first_call_returns(late):
+    late.run("open-driver", "load", "inject", MEMSNAP_ARM="standby")
+    assert (header_words(late.folder, 316), header_words(late.folder, 368)) == ([2], [INJECTED])
+
+
+@pytest.mark.parametrize("start", ["cold", "standby"])
+def test_attached_it_records_whatever_the_environment_says_of_waiting(late, start):
+    assert late.run(*STARTED, "attach", "take=3", "detach", MEMSNAP_ARM=start) == ["attach 0 0", "detach 0 0"]
+    (ring,) = late.rings()
+    assert len(records_of(ring, BLOCK_ALLOC)) == 3
+    assert header_words(late.folder, 48 + 4 * 24 + 20) == [4]  # keyframe slots: not a file that can go to standby
+
+
+def test_slots_that_could_not_be_given_back_stay_known_and_go_when_it_is_asked_again(late):
+    opened = [f"open={BUILD / 'libplugin_12_now.so'}", *STARTED, "remember", "attach"]
+    lines = late.run(*opened, "refuse-writes=1", "detach", "detach", "attach", "refuse-writes=0", "detach", "look", "attach", "detach", "look",
+                     LD_PRELOAD=BUILD / "libno_page_writes.so")  # fmt: skip
+    kept = f"{SLOTS_KEPT} {errno.EBUSY}"
+    assert lines == ["attach 0 0", f"detach {kept}", f"detach {kept}", f"attach {kept}", "detach 0 0", "patched 0", "attach 0 0", "detach 0 0", "patched 0"]
 
 
 def test_killed_after_any_instruction_while_it_takes_over_what_was_there_the_file_is_whole(tmp_path):
