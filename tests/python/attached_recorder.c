@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A stand-in for the recorder that is attached: writes down what the payload tells it to $TOLD, and answers
-// $ANSWER to the attach.
+// $ANSWER to the attach, and $BEGINS to the list.
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@ uint32_t memsnap1_attach(const char* settings, size_t settings_bytes) {
 
 int memsnap1_initial_begin(void) {
     say("begin");
-    return 1;
+    return getenv("BEGINS") ? atoi(getenv("BEGINS")) : 1;
 }
 
 void memsnap1_initial(uint32_t told, int32_t device, uint64_t address, uint64_t size_bytes) {

@@ -114,6 +114,27 @@ def test_what_cannot_be_done_is_said_for_each_with_a_way_out_and_the_rest_is_don
         assert said in done.stderr
 
 
+def test_a_folder_that_may_not_be_read_is_said_without_a_traceback(memsnap):
+    for command in ("arm", "status"):
+        done = memsnap(command, "/proc/1/fd", user=65534 if os.geteuid() == 0 else None)
+        assert done.stderr.endswith("/proc/1/fd: cannot be read: Permission denied\n") and done.stderr.count("\n") == 1 and done.returncode == 3
+
+
+def test_a_command_that_is_interrupted_or_whose_reader_is_gone_ends_without_a_traceback(jobs):
+    _, path = jobs("deaf.bin", "deaf")
+    environment = os.environ | {"PYTHONPATH": str(PACKAGE)}
+    with subprocess.Popen([sys.executable, "-m", "memsnap", "arm", str(path), "--wait", "60s"], env=environment, stderr=subprocess.PIPE, text=True) as asking:
+        while path.read_bytes()[384:392] == bytes(8):
+            time.sleep(0.01)
+        asking.send_signal(signal.SIGINT)
+        assert (asking.communicate(timeout=20)[1], asking.returncode) == ("", 130)
+    reader, writer = os.pipe()
+    os.close(reader)
+    with open(writer, "wb") as nobody:
+        done = subprocess.run([sys.executable, "-m", "memsnap", "status", str(path)], env=environment, stdout=nobody, stderr=subprocess.PIPE, text=True, timeout=60)
+    assert (done.stderr, done.returncode) == ("", 141)
+
+
 def test_nothing_found_has_an_exit_code_of_its_own(memsnap, tmp_path):
     for arguments in (("arm", tmp_path), ("arm", "*.bin"), ("disarm", tmp_path / "none.bin"), ("status", tmp_path), ("arm", str(ENDED["pid"]))):
         done = memsnap(*arguments)
@@ -202,6 +223,33 @@ def test_status_says_how_a_recording_without_a_process_came_to_its_end(memsnap, 
     path.write_bytes(header(**ENDED, **words))
 
     assert states(memsnap("status", "--json", path)) == {str(path): state}
+
+
+UNTIL = {"arm_state": 0, "until": 2**62}
+
+
+@pytest.mark.parametrize("words, alive, gone, unseen", [
+    ({"arm_state": 1}, "cold", "killed", "cold?"),
+    ({"arm_state": 2}, "standby", "killed", "standby?"),
+    ({"arm_state": 0}, "recording", "killed", "recording?"),
+    (UNTIL, "armed until", "killed", "armed?"),
+    (UNTIL | {"arm_state": 1, "disarmed_at": 7}, "disarmed", "disarmed, gone", "disarmed?"),
+    (UNTIL | {"arm_state": 1, "disarmed_at": 7, "channel": 3}, "detached", "detached, gone", "detached?"),
+    (UNTIL | {"superseded": 1}, "superseded", "superseded, gone", "superseded?"),
+    (UNTIL | {"exit_mark": 5, "exit_status": 3}, "ended (3)", "ended (3)", "ended (3)"),
+], ids=["cold", "standby", "recording", "armed", "disarmed", "detached", "superseded", "ended"])  # fmt: skip
+def test_the_table_says_until_when_of_jobs_alone_that_are_known_to_live(memsnap, tmp_path, words, alive, gone, unseen):
+    with open("/proc/self/stat", "rb") as stat:
+        ticks = int(stat.read().rpartition(b")")[2].split()[19])
+    for life, shown, known in (({"pid": os.getpid(), "ticks": ticks}, alive, True), (ENDED, gone, False), ({"host_key": 12345}, unseen, None)):
+        path = tmp_path / "ring.bin"
+        path.write_bytes(header(**words, **life))
+
+        row = memsnap("status", path).stdout.splitlines()[1].split("  ")
+        state = next(cell.strip() for cell in row[2:] if cell.strip() not in ("", "-"))
+        assert state.startswith(shown) if shown == "armed until" else state == shown, row
+        told = json.loads(memsnap("status", "--json", path).stdout)[0]
+        assert (told["armed_until"] is not None) == (shown == "armed until") and told["alive"] is known
 
 
 @pytest.mark.parametrize("words, said", [({"namespace": 4026532999}, "in another container"), ({"host_key": 12345}, "on another host")])

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`memsnap attach` without a GPU or PyTorch: what it refuses and why, what runs inside the job and what that leaves behind, and how a line of
-Python comes into a running interpreter."""
+"""`memsnap attach` without a GPU or PyTorch: what it refuses and why, how a line of Python comes into a running interpreter, and
+what is left when it is ended meanwhile (test_control_handover.py has what runs inside the job)."""
 
 import dataclasses
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 import textwrap
@@ -13,7 +14,7 @@ import time
 
 import pytest
 
-from memsnap.attach import _attach, _debugger, _handover, _refusals, _symbols, _target
+from memsnap.attach import _attach, _debugger, _refusals, _remote_exec, _symbols, _target
 
 PACKAGE = pathlib.Path(__file__).resolve().parents[2] / "python"
 FULL = dict.fromkeys((*_debugger.FUNCTIONS, "mmap"), 4096)
@@ -22,7 +23,12 @@ JOB = _target.Target(
     addresses=FULL, machine=62, python=(3, 11), free_threaded=False,
 )  # fmt: skip
 MACHINE = _refusals.Machine(user=1000, may_trace_all=False, ptrace_scope=0, gdb="/usr/bin/gdb", architecture=62)
-NEEDS_GDB = pytest.mark.skipif(shutil.which("gdb") is None, reason="gdb is not installed")
+MAY_TRACE = pytest.mark.skipif(_refusals.tracing(_refusals.this_machine()) is not None, reason="this machine lets this user trace nobody (kernel.yama.ptrace_scope)")
+NEEDS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="needs to act as two users")
+
+
+def needs_gdb(test):
+    return MAY_TRACE(pytest.mark.skipif(shutil.which("gdb") is None, reason="gdb is not installed")(test))
 
 
 def test_a_job_that_nothing_is_in_the_way_of_is_not_refused():
@@ -50,15 +56,19 @@ def test_each_refusal_says_what_is_in_the_way_and_the_way_out(job, machine, said
 
 def test_who_may_trace_all_is_not_stopped_by_the_scope_and_python_3_14_needs_no_gdb():
     assert _refusals.refusal(dataclasses.replace(JOB, pid=1), dataclasses.replace(MACHINE, may_trace_all=True, ptrace_scope=2)) is None
-    assert _refusals.refusal(dataclasses.replace(JOB, python=(3, 14)), dataclasses.replace(MACHINE, gdb=None)) is None
+    assert _refusals.refusal(dataclasses.replace(JOB, owner=1000, python=(3, 14)), dataclasses.replace(MACHINE, gdb=None)) is None
 
 
-def test_a_child_may_be_traced_at_scope_one():
-    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as child:
-        scoped = dataclasses.replace(MACHINE, ptrace_scope=1)
-        assert _refusals.refusal(dataclasses.replace(JOB, pid=child.pid), scoped) is None
-        assert "ptrace_scope" in _refusals.refusal(dataclasses.replace(JOB, pid=os.getppid()), scoped)
-        child.communicate(b"\n")
+def test_the_jobs_own_program_asks_for_its_owner_alone_and_never_for_root_or_out_of_a_container():
+    job = dataclasses.replace(JOB, owner=1000, python=(3, 99), executable="/home/them/python3.99")
+
+    assert _remote_exec.interpreter(job, 1000) == job.executable
+    assert _remote_exec.interpreter(dataclasses.replace(job, python=sys.version_info[:2]), 0) == sys.executable
+    for other, user in ((job, 0), (dataclasses.replace(job, root="/proc/42/root"), 1000), (dataclasses.replace(job, owner=0, root="/proc/42/root"), 0)):
+        said = _refusals.refusal(other, dataclasses.replace(MACHINE, user=user))
+        assert "run memsnap with Python 3.99, or as its owner" in said
+        with pytest.raises(_remote_exec.Failed):
+            _remote_exec.interpreter(other, user)
 
 
 def test_gone_ended_and_others_processes_are_told_apart_before_they_are_looked_into():
@@ -73,13 +83,49 @@ def test_gone_ended_and_others_processes_are_told_apart_before_they_are_looked_i
     assert f"user {os.geteuid()}: attach as that user, or as root" in _refusals.before_looking(os.getpid(), other)
 
 
-def test_a_container_without_the_library_is_offered_a_copy(tmp_path):
-    job = dataclasses.replace(JOB, root=str(tmp_path))
+@pytest.fixture
+def library(tmp_path) -> pathlib.Path:
+    """That of a container whose root is tmp_path."""
+    (tmp_path / "opt").mkdir(mode=0o755)
+    (tmp_path / "opt/libmemsnap.so").touch(mode=0o644)
+    return tmp_path / "opt/libmemsnap.so"
 
-    assert "cp /opt/libmemsnap.so" in _refusals.library_not_there(job, "/opt/libmemsnap.so")
-    (tmp_path / "opt").mkdir()
-    (tmp_path / "opt/libmemsnap.so").touch()
+
+def test_a_container_without_the_library_is_offered_a_copy_that_nobody_else_can_replace(tmp_path, library):
+    job = dataclasses.replace(JOB, root=str(tmp_path), owner=os.geteuid())
+
     assert _refusals.library_not_there(job, "/opt/libmemsnap.so") is None
+    library.unlink()
+    assert f"install -m 0755 -o {os.geteuid()} /opt/libmemsnap.so {tmp_path}/tmp/" in _refusals.library_not_there(job, "/opt/libmemsnap.so")
+
+
+def linked(path):
+    path.rename(path.with_name("real.so"))
+    path.symlink_to("real.so")
+
+
+@pytest.mark.parametrize("spoil, said", [
+    (lambda path: path.chmod(0o664), "libmemsnap.so: its mode is 0664"),
+    (lambda path: path.chmod(0o646), "libmemsnap.so: its mode is 0646"),
+    (lambda path: path.parent.chmod(0o777), "/opt: its mode is 0777"),
+    (linked, "is a link"),
+    (lambda path: (path.unlink(), path.mkdir()), "no regular file"),
+    pytest.param(lambda path: os.chown(path, 65534, -1), "libmemsnap.so: user 65534 owns it", marks=NEEDS_ROOT),
+    pytest.param(lambda path: os.chown(path.parent, 65534, -1), "/opt: user 65534 owns it", marks=NEEDS_ROOT),
+], ids=["group", "others", "folder", "link", "folder itself", "owner", "folder's owner"])  # fmt: skip
+@pytest.mark.parametrize("contained", [True, False])
+def test_a_library_that_somebody_else_could_replace_is_not_loaded(tmp_path, library, spoil, said, contained):
+    spoil(library)
+    job = dataclasses.replace(JOB, root=str(tmp_path) if contained else "", owner=os.geteuid())
+
+    refused = _refusals.library_not_there(job, "/opt/libmemsnap.so" if contained else str(library))
+    assert said in refused and "--library" in refused
+
+
+def test_a_folder_for_everybody_is_no_matter_where_nobody_removes_what_is_anothers(library):
+    library.parent.chmod(0o1777)
+
+    assert _refusals.library_not_there(dataclasses.replace(JOB, owner=os.geteuid()), str(library)) is None
 
 
 @pytest.fixture
@@ -91,6 +137,7 @@ def memsnap(tmp_path):
     return run
 
 
+@MAY_TRACE
 @pytest.mark.parametrize("command, said", [(["sleep", "60"], "no Python was found"), ([sys.executable, "-c", "input()"], "no PyTorch with CUDA")])
 def test_programs_that_are_no_pytorch_jobs_are_refused_in_one_line(memsnap, command, said):
     with subprocess.Popen(command, stdin=subprocess.PIPE) as job:
@@ -127,131 +174,6 @@ def test_the_functions_of_the_running_interpreter_are_found_where_they_lie():
     assert target.addresses["mmap"] == ctypes.cast(ctypes.CDLL(None).mmap, ctypes.c_void_p).value
 
 
-FAKE_TORCH = """
-import ctypes, sys, types  # as torch does
-torch = types.ModuleType("torch")
-blocks = [{"address": 4096, "size": 512, "state": "active_allocated"}, {"address": 4608, "size": 1024, "state": "inactive"}]
-old = [{"size": 256, "state": "active_awaiting_free"}, {"size": 768, "state": "active_allocated"}]
-segments = [{"device": 0, "address": 4096, "total_size": 1536, "blocks": blocks}, {"device": 1, "address": 1 << 40, "total_size": 1024, "is_expandable": True, "blocks": old}]
-torch.cuda = types.SimpleNamespace(is_initialized=lambda: STARTED, memory_snapshot=lambda: segments, get_allocator_backend=lambda: "native")
-sys.modules["torch"] = torch
-"""
-
-
-@pytest.fixture(scope="module")
-def stand_in_recorder(tmp_path_factory) -> str:
-    library = tmp_path_factory.mktemp("attached") / "libmemsnap.so"
-    source = pathlib.Path(__file__).with_name("attached_recorder.c")
-    subprocess.run(["cc", "-D_GNU_SOURCE", "-std=c17", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-o", library, source], check=True)
-    return str(library)
-
-
-@pytest.fixture
-def executed(stand_in_recorder, tmp_path):
-    """executed(started, answer, library): a job with a stand-in for torch that runs the script of a handover as sys.remote_exec would; its report,
-    what the recorder was told, and the job's output."""
-    handovers = []
-
-    def run(started=True, answer=0, library=stand_in_recorder):
-        told = tmp_path / "told"
-        job = textwrap.dedent(f"""
-            STARTED = {started}
-            {textwrap.indent(FAKE_TORCH, '            ').strip()}
-            import os, time
-            print(os.getpid(), flush=True)
-            with open(input()) as file: script = file.read()
-            before = set(sys.modules), set(globals())
-            exec(script, {{}})
-            time.sleep(1)
-            print(sorted(set(sys.modules) - before[0]), sorted(set(globals()) - before[1] - {{"before"}}))
-            """)
-        environment = os.environ | {"TOLD": str(told), "ANSWER": str(answer)}
-        with subprocess.Popen([sys.executable, "-X", "dev", "-c", job], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as child:
-            pid = int(child.stdout.readline())
-            handovers.append(_handover.Handover("", pid, os.geteuid(), library, b"MEMSNAP_OUT=/x/ring.bin\0MEMSNAP_QUIET=1\0"))
-            said, _ = child.communicate(handovers[-1].script() + "\n", timeout=60)
-        return handovers[-1].report(), told.read_text().splitlines() if told.exists() else [], said
-
-    yield run
-    for handover in handovers:
-        handover.remove()
-
-
-def test_the_recorder_is_told_segments_and_live_blocks_between_begin_and_end_and_the_job_is_left_as_it_was(executed):
-    report, told, said = executed()
-
-    assert report == {"answer": "0", "told": "2", "entered": "2", "backend": "native"}
-    assert told == [
-        "attach MEMSNAP_OUT=/x/ring.bin;MEMSNAP_QUIET=1;", "begin",
-        "0 cuda:0 4096+1536", "1 cuda:0 4096+512", f"2 cuda:1 {1 << 40}+1024", f"1 cuda:1 {(1 << 40) + 256}+768", "end",
-    ]  # fmt: skip
-    assert said == "[] []\n"
-
-
-@pytest.mark.parametrize("how, report, said", [
-    ({"started": False}, {"refused": "not_started"}, "nothing is lost"),
-    ({"answer": 7 | 28 << 16}, {"answer": str(7 | 28 << 16)}, "No space left on device"),
-    ({"answer": 2}, {"answer": "2"}, "memsnap arm 42"),
-    ({"answer": 99}, {"answer": "99"}, "answered 99"),
-])  # fmt: skip
-def test_what_the_recorder_refuses_comes_back_as_a_sentence_and_nothing_else_is_told_to_it(executed, how, report, said):
-    found, told, output = executed(**how)
-
-    assert found == report and output == "[] []\n" and "begin" not in told
-    with pytest.raises(_attach.Refused, match=said):
-        _attach._say_refusal(found, 42)
-
-
-def test_a_library_that_cannot_be_loaded_is_an_error_in_the_report_and_not_in_the_job(executed, tmp_path):
-    report, _, output = executed(library=str(tmp_path / "none.so"))
-
-    assert "none.so" in report["error"] and output == "[] []\n"
-
-
-def test_a_request_that_was_taken_back_or_is_another_process_does_nothing(tmp_path):
-    handover = _handover.Handover("", os.getpid() + 1, os.geteuid(), "/x.so", b"")
-    try:
-        exec(handover.begin_text())
-        time.sleep(0.2)
-        assert not handover.begun()
-        assert handover.take_back() and not handover.take_back()
-    finally:
-        handover.remove()
-    assert not os.path.exists(handover.outside)
-
-
-@pytest.mark.parametrize("taken_over", [
-    lambda folder: os.chmod(folder, 0o755),
-    pytest.param(lambda folder: os.chown(folder, 65534, -1), marks=pytest.mark.skipif(os.geteuid() != 0, reason="needs to give a folder away")),
-    lambda folder: (os.rename(folder, folder + "-"), os.symlink(folder + "-", folder)),
-], ids=["open to others", "another user's", "a link"])  # fmt: skip
-def test_a_script_that_somebody_else_put_there_is_not_run(tmp_path, taken_over):
-    hit = tmp_path / "hit"
-    handover = _handover.Handover("", os.getpid(), os.geteuid(), "/x.so", b"")
-    try:
-        pathlib.Path(handover.outside, "payload.py").write_text(f"open({str(hit)!r}, 'w').close()")
-        taken_over(handover.outside)
-        exec(handover.begin_text())
-        time.sleep(0.2)
-        assert not hit.exists()
-    finally:
-        shutil.rmtree(handover.outside + "-", ignore_errors=True)
-        pathlib.Path(handover.outside).unlink() if os.path.islink(handover.outside) else handover.remove()
-
-
-@pytest.mark.parametrize("report", [b"", b"answer 0", b"answer __import__('os').system('x')\n", b"answer " + b"(" * 5000, b"\xff\xfe\n", b"answer 'x" * 10000])
-def test_a_hostile_report_is_only_text(report):
-    handover = _handover.Handover("", 1, os.geteuid(), "/x.so", b"")
-    try:
-        pathlib.Path(handover.outside, "report").write_bytes(report)
-        said = handover.report()
-        assert all(isinstance(value, str) for value in said.values())
-        with pytest.raises(_attach.Refused):
-            _attach._say_refusal(said | {"answer": said.get("answer", "x").replace("0", "x")}, 42)
-    finally:
-        handover.remove()
-
-
 def running(program: str) -> subprocess.Popen:
     job = subprocess.Popen([sys.executable, "-c", textwrap.dedent(program)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     assert job.stdout.readline() == "running\n"
@@ -275,7 +197,7 @@ JOINED = """
 """
 
 
-@NEEDS_GDB
+@needs_gdb
 @pytest.mark.parametrize("program, anywhere", [(BUSY, False), (JOINED, True)], ids=["by the main thread", "by whichever thread comes to it"])
 def test_a_line_of_python_runs_in_a_program_that_runs_on_as_if_nothing_had_been(tmp_path, program, anywhere):
     stop, hit = tmp_path / "stop", tmp_path / "hit"
@@ -292,7 +214,7 @@ def test_a_line_of_python_runs_in_a_program_that_runs_on_as_if_nothing_had_been(
     assert job.communicate(timeout=60)[0] == "ended\n" and job.returncode == 0
 
 
-@NEEDS_GDB
+@needs_gdb
 def test_where_no_point_comes_the_request_is_taken_back_and_the_program_ends_as_it_would_have():
     job = running("import time; print('running', flush=True); time.sleep(15); print('ended')")
     target = _target.look(job.pid)
@@ -314,7 +236,7 @@ def test_what_gdb_says_when_it_may_not_trace_is_passed_on_at_once(tmp_path, monk
     # The time for the job's point (an hour) is not waited for.
 
 
-@NEEDS_GDB
+@needs_gdb
 def test_an_interrupt_that_comes_while_gdb_waits_is_the_programs_own(tmp_path):
     job = running("import time; print('running', flush=True)\ntry: time.sleep(60)\nexcept KeyboardInterrupt: print('interrupted')")
     addresses = _target.look(job.pid).addresses
@@ -329,3 +251,59 @@ def test_an_interrupt_that_comes_while_gdb_waits_is_the_programs_own(tmp_path):
     assert job.communicate(timeout=60)[0] == "interrupted\n"
 
 
+
+@needs_gdb
+@pytest.mark.parametrize("number, code", [(signal.SIGINT, 130), (signal.SIGTERM, 143)], ids=["interrupted", "terminated"])
+def test_a_command_that_is_ended_leaves_no_debugger_and_no_breakpoint_in_the_job(tmp_path, number, code):
+    """What `memsnap attach` runs while it waits for a thread to come by, ended from outside."""
+    job = running("import time; print('running', flush=True); time.sleep(6); print('ended')")
+    asks = f"""
+        import signal, sys
+        from memsnap import __main__, _commands
+        from memsnap.attach import _attach, _debugger, _target
+        _attach.examine = lambda *_: _target.look({job.pid})
+        _attach._found_library = lambda *_: "/x.so"
+        _attach.hand_over = lambda target, *_: _debugger.run_line(target.pid, "pass", target.addresses, 60, anywhere=True)
+        sys.exit(__main__.main(["attach", "{job.pid}"]))
+        """
+    command = [sys.executable, "-c", textwrap.dedent(asks)]
+    asking = subprocess.Popen(command, env=os.environ | {"PYTHONPATH": str(PACKAGE)}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    while _debugger.tracer(job.pid) == 0 and asking.poll() is None:
+        time.sleep(0.01)
+    time.sleep(1)  # the breakpoint is set
+    asking.send_signal(number)
+
+    stdout, stderr = asking.communicate(timeout=60)
+    assert (asking.returncode, stdout, stderr) == (code, "", "")
+    assert _debugger.tracer(job.pid) == 0
+    assert job.communicate(timeout=60)[0] == "ended\n" and job.returncode == 0
+
+
+def test_an_interrupted_wait_takes_the_request_back_and_says_so_only_when_it_had_begun(monkeypatch, capsys):
+    def interrupted(target, handover, deadline):
+        if begun:
+            os.rename(f"{handover.inside}/waiting", f"{handover.inside}/begun")
+        made.append(handover.inside)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(_attach, "_begin", interrupted)
+    made = []
+    for begun in (False, True):
+        with pytest.raises(KeyboardInterrupt):
+            _attach.hand_over(dataclasses.replace(JOB, owner=os.geteuid()), "/x.so", b"", 5.0)
+        assert not os.path.exists(made[-1]) and ("it had begun" in capsys.readouterr().err) == begun
+
+
+def test_a_folder_that_is_gone_is_said_and_a_text_of_the_job_moves_no_cursor(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(_attach._run, "settings", dict)
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    with pytest.raises(_attach.Refused, match="--out"):
+        _attach.settings({}, JOB)
+    assert _attach.settings({"MEMSNAP_OUT": "/x/ring.bin"}, JOB) == b"MEMSNAP_OUT=/x/ring.bin\0"
+
+    monkeypatch.setattr(_attach, "examine", lambda *_: (_ for _ in ()).throw(_attach.Refused("\x1b[2Jgone\nand more")))
+    code = _attach.run(_attach.argparse.Namespace(pid=42))
+    assert code == 1 and "\x1b" not in (said := capsys.readouterr().err) and said.count("\n") == 1

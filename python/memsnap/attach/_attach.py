@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
 import time
 
 from .. import _proc, _run, _tools
 from ..control import _header, _targets
-from ..control._command import duration_s
+from ..control._command import duration_s, shown
 from . import _debugger, _handover, _refusals, _remote_exec, _target
 
 DONE, REFUSED = 0, 1  # exit codes; 2 is usage
@@ -41,10 +42,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def settings(options: argparse.Namespace, target: _target.Target) -> bytes:
     """What the recorder is told, NAME=value and a zero byte each. The recording is made in this folder unless named; in the job's own where the
-    job has another file system."""
+    job has another file system. Raises Refused."""
     told = _run.settings(options)
-    folder = os.readlink(f"/proc/{target.pid}/cwd").removesuffix(" (deleted)") if target.root else os.getcwd()
-    told["MEMSNAP_OUT"] = os.path.join(folder, told.get("MEMSNAP_OUT", "ring-%p.bin"))
+    out = told.get("MEMSNAP_OUT", "ring-%p.bin")
+    if not os.path.isabs(out):
+        try:
+            folder = os.readlink(f"/proc/{target.pid}/cwd").removesuffix(" (deleted)") if target.root else os.getcwd()
+        except OSError:
+            raise Refused("the folder that the recording was to be in is gone: name its whole path with --out") from None
+        out = os.path.join(folder, out)
+    told["MEMSNAP_OUT"] = out
     return b"".join(os.fsencode(f"{name}={value}") + b"\0" for name, value in told.items())
 
 
@@ -69,7 +76,7 @@ def _recorded_already(pid: int) -> str | None:
     if header.channel == _header.DETACHED:
         return None
     if header.arm_state == _header.IN_STATE_RECORDING:
-        return f"it is recorded already: {found.shown}"
+        return f"it is recorded already: {found.path}"
     return f"the recorder is in it, dormant: memsnap arm {pid}"
 
 
@@ -81,6 +88,8 @@ def examine(pid: int, machine: _refusals.Machine) -> _target.Target:
     try:
         target = _target.look(pid)
         why_not = _recorded_already(pid) or _refusals.refusal(target, machine)
+    except ProcessLookupError:
+        raise Refused("it ended meanwhile") from None
     except OSError:
         raise Refused(_refusals.may_not_look(machine)) from None
     except _header.Unusable as unusable:
@@ -105,7 +114,7 @@ def _wait(handover: _handover.Handover, pid: int, deadline: float, until_begun: 
 def _begin(target: _target.Target, handover: _handover.Handover, deadline: float) -> None:
     """Has the work begin, by whichever way there is. Raises the ways' Failed."""
     if _refusals.uses_remote_exec(target):
-        _remote_exec.run_script(target.pid, handover.script(), target.python, target.executable, deadline - time.monotonic())
+        _remote_exec.run_script(target.pid, handover.script(), _remote_exec.interpreter(target, os.geteuid()), deadline - time.monotonic())
         return
     line = handover.begin_text()
     _debugger.run_line(target.pid, line, target.addresses, deadline - time.monotonic(), anywhere=False)
@@ -127,7 +136,7 @@ def hand_over(target: _target.Target, library: str, told: bytes, timeout_s: floa
             _begin(target, handover, deadline)
         except _debugger.NoPoint:
             pass
-        except (_debugger.Failed, _remote_exec.Failed) as error:
+        except (_debugger.Failed, _remote_exec.Failed, OSError) as error:
             failed = f"it could not be reached, and is as it was: {error}"
         report = None if failed else _wait(handover, target.pid, deadline, until_begun=True)
         if report is None and handover.take_back():
@@ -137,6 +146,10 @@ def hand_over(target: _target.Target, library: str, told: bytes, timeout_s: floa
         if report is None:
             raise Refused("it began and has not reported: see memsnap status")
         return report
+    except (KeyboardInterrupt, SystemExit):
+        if not handover.take_back():
+            print(f"memsnap attach: {target.pid}: it had begun when this was interrupted: see memsnap status {target.pid}", file=sys.stderr)
+        raise
     finally:
         handover.remove()
 
@@ -145,7 +158,8 @@ def _say_refusal(report: dict, pid: int) -> None:
     """Raises Refused when the report is not one of success."""
     if "error" in report:
         raise Refused(f"it could not be done inside the job: {report['error']}")
-    word = int(report["answer"]) if report.get("answer", "").isdecimal() else -1
+    answer = report.get("answer", "")
+    word = int(answer) if answer.isdecimal() and int(answer) < 1 << 32 else -1
     if report.get("refused") == "not_started":
         word = 4
     if word != 0:
@@ -154,9 +168,10 @@ def _say_refusal(report: dict, pid: int) -> None:
 
 
 def _found_library(options: argparse.Namespace, target: _target.Target) -> str:
+    """Links of our own file system are followed here and not by the job. Raises Refused."""
     library = options.library if options.library and target.root else None
     try:
-        library = library or _tools.find(_tools.RECORDER, options.library)
+        library = library or os.path.realpath(_tools.find(_tools.RECORDER, options.library))
     except _tools.Missing as missing:
         raise Refused(f"{missing} (or --library)") from None
     why_not = _refusals.library_not_there(target, library)
@@ -165,21 +180,37 @@ def _found_library(options: argparse.Namespace, target: _target.Target) -> str:
     return library
 
 
+def _what_was_there(report: dict) -> str:
+    """The texts are the job's own."""
+    if "initial_error" in report:
+        but = f", but for {report['entered']} blocks" if report.get("entered", "0") != "0" else ""
+        return f"what was there before is unknown{but}: {report['initial_error']}"
+    entered, told = report.get("entered", "?"), report.get("told", "?")
+    return f"{entered} of the {told} blocks that were there before are known by their size alone: births and sites are known from now on"
+
+
+def _leave(number: int, _frame) -> None:
+    raise SystemExit(128 + number)
+
+
 def run(options: argparse.Namespace) -> int:
     pid = options.pid
+    for number in (signal.SIGTERM, signal.SIGHUP):  # as an interrupt: nothing is left in the job
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, _leave)
     try:
         target = examine(pid, _refusals.this_machine())
         report = hand_over(target, _found_library(options, target), settings(options, target), options.timeout)
         _say_refusal(report, pid)
     except Refused as refused:
-        print(f"memsnap attach: {pid}: {refused}", file=sys.stderr)
+        print(f"memsnap attach: {pid}: {shown(str(refused))}", file=sys.stderr)
         return REFUSED
     found = _targets.current(pid)
-    shown = found.shown if found else "its recording"
-    print(f"attached  pid {pid}  {shown}")
-    print(f"  {report.get('entered', '?')} blocks that were there before are known by their size alone: births and sites are known from now on")
+    recording = shown(found.path) if found else "its recording"
+    print(f"attached  pid {pid}  {recording}")
+    print(f"  {shown(_what_was_there(report))}")
     if report.get("backend", "native") != "native":
-        print(f"  torch's allocator is {report['backend']}, which tells no blocks")
-    print(f"  read it   memsnap-replay {shown}")
+        print(f"  torch's allocator is {shown(report['backend'])}, which tells no blocks")
+    print(f"  read it   memsnap-replay {recording}")
     print(f"  end it    memsnap detach {pid}")
     return DONE

@@ -66,6 +66,19 @@ def _at_point(addresses: dict, text_path: str) -> list:
     ]
 
 
+def _stop(gdb: subprocess.Popen) -> str:
+    """Has gdb stop what it does and leave the process; what it said. It is waited for: one that stays would hold the process."""
+    gdb.send_signal(signal.SIGINT)  # it goes on to detach
+    try:
+        return gdb.communicate(timeout=_LEAVE_S)[0]
+    except BaseException as error:
+        gdb.terminate()
+        said, _ = gdb.communicate()
+        if not isinstance(error, subprocess.TimeoutExpired):
+            raise
+        return said
+
+
 def _run(pid: int, commands: list, timeout_s: float) -> None:
     with tempfile.NamedTemporaryFile("w", prefix="memsnap-gdb-", suffix=".gdb") as script:
         script.write("set unwindonsignal on\n" + "\n".join(commands) + "\n")
@@ -78,12 +91,10 @@ def _run(pid: int, commands: list, timeout_s: float) -> None:
                 said, _ = gdb.communicate(timeout=timeout_s)
             except subprocess.TimeoutExpired:
                 asked = True
-                gdb.send_signal(signal.SIGINT)  # it stops what it does, and goes on to detach
-                try:
-                    said, _ = gdb.communicate(timeout=_LEAVE_S)
-                except subprocess.TimeoutExpired:
-                    gdb.terminate()
-                    said, _ = gdb.communicate()
+                said = _stop(gdb)
+            except BaseException:  # an interrupt: gdb has a session of its own and has not heard of it
+                _stop(gdb)
+                raise
         if gdb.returncode == _INTERRUPTED and not asked:
             os.kill(pid, signal.SIGINT)
         if gdb.returncode != 0 or "detached" not in said:

@@ -11,24 +11,37 @@ def _read(name):
         return file.read()
 
 
-def _tell(torch, library, told):
-    """The allocator's state, as its own snapshot has it, between begin and end; the number of blocks told and of those entered."""
-    if not library.memsnap1_initial_begin():
-        return 0, 0
+def _text(error):
+    return type(error).__name__ + ": " + str(error)
+
+
+def _segments(torch):
     try:
-        segments = torch.cuda.memory_snapshot(include_traces=False)
+        return torch.cuda.memory_snapshot(include_traces=False)
     except TypeError:  # releases before this argument
-        segments = torch.cuda.memory_snapshot()
-    count = 0
-    for segment in segments:
-        device, address = segment["device"], segment["address"]
-        told(_EXPANDABLE_SEGMENT if segment.get("is_expandable") else _NATIVE_SEGMENT, device, address, segment["total_size"])
-        for block in segment["blocks"]:
-            if block["state"] == "active_allocated":
-                told(_BLOCK, device, block.get("address", address), block["size"])
-                count += 1
-            address += block["size"]
-    return count, library.memsnap1_initial_end()
+        return torch.cuda.memory_snapshot()
+
+
+def _tell(torch, library, told):
+    """The allocator's state, as its own snapshot has it, between begin and end: the number of blocks told and of those entered, and what kept
+    from telling. The recorder records by now, so whatever happens here is no failure of the attach; what was begun is ended."""
+    if not library.memsnap1_initial_begin():
+        return {"initial_error": "the recorder takes no list"}
+    count, said = 0, {}
+    try:
+        for segment in _segments(torch):
+            device, address = segment["device"], segment["address"]
+            told(_EXPANDABLE_SEGMENT if segment.get("is_expandable") else _NATIVE_SEGMENT, device, address, segment["total_size"])
+            for block in segment["blocks"]:
+                if block["state"] == "active_allocated":
+                    told(_BLOCK, device, block.get("address", address), block["size"])
+                    count += 1
+                address += block["size"]
+    except BaseException as error:
+        said["initial_error"] = _text(error)
+    finally:
+        said["entered"] = library.memsnap1_initial_end()
+    return {"told": count, **said}
 
 
 def _attach():
@@ -44,13 +57,13 @@ def _attach():
     library.memsnap1_attach.restype = ctypes.c_uint32
     library.memsnap1_attach.argtypes = ctypes.c_char_p, ctypes.c_size_t
     library.memsnap1_initial_end.restype = ctypes.c_uint32
+    told = ctypes.PyDLL(None, handle=library._handle).memsnap1_initial
+    told.restype, told.argtypes = None, (ctypes.c_uint32, ctypes.c_int32, ctypes.c_uint64, ctypes.c_uint64)
+    backend = torch.cuda.get_allocator_backend()
     answer = library.memsnap1_attach(settings, len(settings))
     if answer:
         return {"answer": answer}
-    told = ctypes.PyDLL(None, handle=library._handle).memsnap1_initial
-    told.restype, told.argtypes = None, (ctypes.c_uint32, ctypes.c_int32, ctypes.c_uint64, ctypes.c_uint64)
-    told_count, entered_count = _tell(torch, library, told)
-    return {"answer": 0, "told": told_count, "entered": entered_count, "backend": torch.cuda.get_allocator_backend()}
+    return {"answer": 0, "backend": backend, **_tell(torch, library, told)}
 
 
 def _main():
@@ -63,7 +76,7 @@ def _main():
     try:
         report = _attach()
     except BaseException as error:
-        report = {"error": type(error).__name__ + ": " + str(error)}
+        report = {"error": _text(error)}
     lines = "".join(f"{name} {str(value)!r}\n" for name, value in report.items())
     with open(folder + "/report.new", "wb") as file:  # noqa: F821  (as bytes: text could import a codec)
         file.write(lines.encode("utf-8", "replace"))

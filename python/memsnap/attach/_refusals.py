@@ -7,9 +7,10 @@ from __future__ import annotations
 import dataclasses
 import os
 import platform
+import stat
 
 from .. import _proc
-from . import _debugger, _symbols
+from . import _debugger, _remote_exec, _symbols
 from ._target import Target
 
 _CAP_SYS_PTRACE = 1 << 19
@@ -62,10 +63,11 @@ def before_looking(pid: int, machine: Machine) -> str | None:
 
 def may_not_look(machine: Machine) -> str:
     """/proc of the process does not open."""
-    return _tracing(machine) or "it may not be looked into (it gave up being dumped, or is in a user namespace of its own): attach as root, or preload the recorder at the next start"
+    return tracing(machine) or "it may not be looked into (it gave up being dumped, or is in a user namespace of its own): attach as root, or preload the recorder at the next start"
 
 
-def _tracing(machine: Machine) -> str | None:
+def tracing(machine: Machine) -> str | None:
+    """Why this user can trace no process here, and the way out."""
     if machine.may_trace_all or machine.ptrace_scope == 0:
         return None
     if machine.ptrace_scope == 1:
@@ -96,7 +98,13 @@ def _program(target: Target, machine: Machine) -> str | None:
 
 
 def _channel(target: Target, machine: Machine) -> str | None:
-    if uses_remote_exec(target) or machine.gdb:
+    if uses_remote_exec(target):
+        try:
+            _remote_exec.interpreter(target, machine.user)
+        except _remote_exec.Failed as failed:
+            return str(failed)
+        return None
+    if machine.gdb:
         return None
     return "gdb is not installed here, and its Python is older than 3.14: install gdb (apt install gdb)"
 
@@ -105,28 +113,39 @@ def uses_remote_exec(target: Target) -> bool:
     return target.python is not None and target.python >= _REMOTE_EXEC
 
 
-def _is_child(pid: int) -> bool:
-    """Whether a process descends from this one."""
-    for _ in range(64):
-        words = _proc.status_words(pid, "PPid")
-        pid = int(words[0]) if words else 0
-        if pid in (0, os.getpid()):
-            return pid != 0
-    return False
-
-
 def refusal(target: Target, machine: Machine) -> str | None:
     """Why this process cannot be attached to; None when nothing is known to be in the way."""
-    tracing = None if machine.ptrace_scope == 1 and _is_child(target.pid) else _tracing(machine)
-    return tracing or _program(target, machine) or _channel(target, machine)
+    return tracing(machine) or _program(target, machine) or _channel(target, machine)
+
+
+def _replaceable(facts: os.stat_result, owner: int) -> str | None:
+    """Who but root and the job's user can change a file or what is in a folder."""
+    if facts.st_uid not in (0, owner):
+        return f"user {facts.st_uid} owns it"
+    sticky = stat.S_ISDIR(facts.st_mode) and facts.st_mode & stat.S_ISVTX
+    return f"its mode is {stat.S_IMODE(facts.st_mode):04o}" if facts.st_mode & 0o022 and not sticky else None
 
 
 def library_not_there(target: Target, library: str) -> str | None:
-    """The job must see the recorder under the same name as we."""
+    """The job must see the recorder under the same name as we, and nobody may be able to replace it but those who can do anything to the job."""
     seen = target.root + library
-    if target.root and not os.path.isfile(seen):
+    folder = os.path.dirname(seen)
+    if not os.path.isabs(library):
+        return f"{library} is no whole path: name the library's file with --library"
+    try:
+        file, place = os.lstat(seen), os.stat(folder)
+    except OSError:
         return (
-            f"it is in a container, which does not see {library}: copy the library there (cp {library} {target.root}/tmp/) and name it "
-            "as the container sees it: --library /tmp/libmemsnap.so"
+            f"{'it is in a container, which' if target.root else 'it'} does not see {library}: copy the library there "
+            f"(install -m 0755 -o {target.owner} {library} {target.root}/tmp/) and name it as the job sees it: --library /tmp/libmemsnap.so"
         )
+    if not stat.S_ISREG(file.st_mode):
+        return f"{library} is a link, or no regular file: name the library's file itself with --library"
+    for path, facts in ((library, file), (os.path.dirname(library), place)):
+        why = _replaceable(facts, target.owner)
+        if why:
+            return (
+                f"others could replace the library ({path}: {why}): copy it to a folder that root or user {target.owner} alone can write to "
+                f"(install -m 0755 -o {target.owner} {library} FOLDER/) and name the copy with --library"
+            )
     return None

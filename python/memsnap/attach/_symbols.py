@@ -5,6 +5,8 @@ hostile file can only lack the symbol. ELF of 64 bits, little-endian."""
 from __future__ import annotations
 
 import dataclasses
+import os
+import stat
 import struct
 
 _LOADED, _DYNAMIC_SYMBOLS = 1, 11  # PT_LOAD, SHT_DYNSYM
@@ -63,7 +65,9 @@ def _parse(data: bytes, wanted: frozenset) -> Image:
 
 def read(path: str, wanted) -> Image:
     """Of the file at `path`, those of the `wanted` names that it defines. Raises NotElf, OSError."""
-    with open(path, "rb") as file:
+    with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise NotElf
         data = file.read()
     try:
         return _parse(data, frozenset(name.encode() for name in wanted))

@@ -73,7 +73,7 @@ def _version(pid: int, address: int | None, paths: frozenset) -> tuple | None:
 
 
 def look(pid: int) -> Target:
-    """Raises OSError (PermissionError when it may not be looked at)."""
+    """Raises OSError (PermissionError when it may not be looked at, ProcessLookupError when it is gone)."""
     executable = os.readlink(f"/proc/{pid}/exe")
     mappings = _proc.mappings(pid)
     root = _proc.root_of(pid)
@@ -83,10 +83,12 @@ def look(pid: int) -> Target:
         for name, value in image.symbols.items():
             addresses.setdefault(name, base + value)
     paths = frozenset(mapping.path for mapping in mappings)
-    inner = _proc.status_words(pid, "NSpid")
+    inner, owner = _proc.status_words(pid, "NSpid"), _proc.owner(pid)
+    if owner is None:
+        raise ProcessLookupError
     return Target(
         pid=pid,
-        owner=_proc.owner(pid) or 0,
+        owner=owner,
         inner_pid=int(inner[-1]) if inner else pid,
         root=root,
         executable=executable,

@@ -19,6 +19,7 @@ _REFUSALS = {
     errno.EFBIG: "the limit on file sizes (ulimit -f) is below the recording's size: raise it for the job",
     errno.ENOTSUP: "it cannot get there from the state it is in: see memsnap status",
     errno.ETIMEDOUT: "the time to record was over before the process looked: ask for longer",
+    errno.EBUSY: "recording has ended; some slots could not be given back; ask again",
     errno.EINVAL: "its recorder does not know this request: it is of another version",
 }
 

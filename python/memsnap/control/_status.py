@@ -34,9 +34,9 @@ def state_of(header: _header.Header, life: _life.Life) -> str:
     return "armed" if header.arm_until_ns else "recording"
 
 
-def _until(header: _header.Header) -> float | None:
-    """Seconds since 1970 at which it disarms itself."""
-    if header.arm_state != _header.IN_STATE_RECORDING or not header.arm_until_ns:
+def _until(header: _header.Header, state: str, life: _life.Life) -> float | None:
+    """Seconds since 1970 at which it disarms itself: of a process that is known to live, on whose clock the time was given."""
+    if state != "armed" or life.pid is None:
         return None
     return time.time() + (header.arm_until_ns - time.clock_gettime_ns(time.CLOCK_MONOTONIC)) / 1e9
 
@@ -46,11 +46,12 @@ def _described(found: _targets.Found) -> dict:
     with _header.Recording(found.path) as recording:
         header, size_bytes = recording.header, recording.size_bytes
     life = _life.of(header)
-    until = _until(header)
+    state = state_of(header, life)
+    until = _until(header, state, life)
     return {
         "pid": life.pid if life.pid is not None else header.pid,
         "rank": header.rank if header.rank >= 0 else None,
-        "state": state_of(header, life),
+        "state": state,
         "armed_until": None if until is None else int(until),
         "alive": None if life.unseen else life.pid is not None,
         "unseen_because": life.unseen or None,

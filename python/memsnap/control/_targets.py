@@ -96,6 +96,16 @@ def _of_file(path: str, named: bool, resolved: Resolved, deaf_too: bool) -> None
         resolved.ended_count += 1
 
 
+def _of_folder(path: str, resolved: Resolved, deaf_too: bool) -> None:
+    try:
+        names = sorted(os.listdir(path))
+    except OSError as error:
+        resolved.faults.append((path, f"cannot be read: {error.strerror}"))
+        return
+    for name in names:
+        _of_file(os.path.join(path, name), False, resolved, deaf_too)
+
+
 def resolve(targets: list, deaf_too: bool = False) -> Resolved:
     """What the targets name, in their order. `deaf_too`: recordings of ended processes count as found."""
     resolved = Resolved()
@@ -103,8 +113,7 @@ def resolve(targets: list, deaf_too: bool = False) -> Resolved:
         if text.isascii() and text.isdigit():
             _of_pid(text, resolved)
         elif os.path.isdir(text):
-            for name in sorted(os.listdir(text)):
-                _of_file(os.path.join(text, name), False, resolved, deaf_too)
+            _of_folder(text, resolved, deaf_too)
         elif os.path.lexists(text):
             _of_file(text, True, resolved, deaf_too)
         else:
