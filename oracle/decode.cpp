@@ -2,6 +2,8 @@
 //
 // The window of the ring and the small tables (VERDICT.md §2, WIRE.md §3, §5, §7, §9). Rule: ticket t is
 // accepted in slot t mod n when seq and check fit; every other ticket of the window is missing.
+#include <algorithm>
+
 #include "checksum.h"
 #include "file.h"
 #include "thresholds.h"
@@ -162,6 +164,11 @@ Expected<File> decode(Bytes bytes, std::optional<u64> head_after) {
     auto keyframes = decode_keyframes(bytes, file.header.areas[kKeyframes]);
     if (!keyframes) return std::unexpected(keyframes.error());
     file.keyframes = std::move(*keyframes);
+    u64 lap = std::max<u64>(1, file.header.areas[kRing].entry_count);
+    std::erase_if(file.keyframes, [&](const Keyframe& keyframe) {
+        u64 ticket = keyframe.failing.ticket;
+        return ticket >= file.header.head && ticket - file.header.head >= lap;
+    });
     return file;
 }
 

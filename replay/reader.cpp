@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <tuple>
 
 #include "window_builder.h"
@@ -37,7 +38,7 @@ Result<Capture> Capture::read_facts(const std::string& path) {
 }
 
 Result<Capture> Reader::read(bool with_events) {
-    if (!read_header() || !check_areas()) return failure(std::move(error_));
+    if (!read_header()) return failure(std::move(error_));
     if (is_dormant() && with_events && !refuse_dormant()) return failure(std::move(error_));
     if (!is_dormant()) {
         if (with_events && !(read_events() && (disarmed_ticket_ || read_pinned()) && read_boundaries()))
@@ -299,6 +300,12 @@ bool Reader::read_small_tables() {
     return done;
 }
 
+// Than the head that was read, by more than a job can write while its file is copied; or made up.
+bool Reader::is_of_later(uint64_t ticket) const {
+    const uint64_t lap = std::max(uint64_t{1}, uint64_t{area(wire::AreaId::ring).entry_count});
+    return ticket >= wire_.head && ticket - wire_.head >= lap;
+}
+
 bool Reader::list_keyframes() {
     for (uint32_t slot = 0; slot < wire::kKeyframeSlots; ++slot) {
         wire::Keyframe keyframe;
@@ -309,7 +316,7 @@ bool Reader::list_keyframes() {
         }
         if (keyframe.begin == 0 || keyframe.begin != keyframe.end) continue;
         const auto failure = decode_checked(keyframe.failure);
-        if (!failure) continue;
+        if (!failure || is_of_later(failure->ticket)) continue;
         capture_.keyframes.push_back(
             {slot, keyframe.begin_ticket, keyframe.end_ticket, *failure, keyframe.entries_dropped});
     }

@@ -38,6 +38,7 @@ class Reader {
     }
 
     bool read_header();
+    bool copy_header();
     bool reread_header();
     bool check_areas();
     bool check_area(size_t i);
@@ -65,6 +66,7 @@ class Reader {
     bool read_boundaries();
     bool read_small_tables();
     bool list_keyframes();
+    bool is_of_later(uint64_t ticket) const;
 
     // Calls f(entry, offset in the file) for each of the first `count` entries of an area; f returns false to
     // stop with the error it set.

@@ -182,6 +182,7 @@ class Rules {
         ticket(evidence_["outside"]["baseline_ticket"], "evidence.outside.baseline_ticket");
         ticket(evidence_["peak"]["active_ticket"], "evidence.peak.active_ticket");
         ticket(evidence_["peak"]["reserved_ticket"], "evidence.peak.reserved_ticket");
+        ticket(evidence_["growth"]["births_known_from_ticket"], "evidence.growth.births_known_from_ticket");
         for (const JsonValue& row : evidence_["growth"]["points"]["rows"].GetArray())
             ticket(row[0], "evidence.growth.points.rows");
         for (const JsonValue& row : evidence_["extents"]["rows"].GetArray())

@@ -106,7 +106,8 @@ TEST_CASE("a failing operation is described as the failing thread describes it",
     CHECK(operations[0].last_attempt_bytes() == 30 * kMiB);
     REQUIRE(it.capture->keyframes.size() == 1);
     CHECK(it.capture->keyframes[0].failure.ticket == 9);
-    CHECK((*it.capture->read_keyframe(0))->operation.size() == 5);
+    // The two tries and failures, the look at the card, and what was said of them all.
+    CHECK((*it.capture->read_keyframe(0))->operation.size() == 6);
 }
 
 TEST_CASE("pinned copies are those a recorder would have kept", "[encoder]") {
