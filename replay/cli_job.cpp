@@ -24,6 +24,8 @@
 namespace memsnap {
 namespace {
 
+constexpr std::string_view kRepeats = "of a recording that is here already";
+
 struct Chosen {
     std::vector<JobFile> files;
     std::vector<Error> damaged;  // of an unknown job
@@ -50,6 +52,8 @@ JobFile named_file(const std::string& path) {
     JobFile file;
     file.path = path;
     if (const auto facts = Capture::read_facts(path)) file.header = facts->header;
+    std::error_code error;
+    file.written = std::filesystem::last_write_time(path, error);
     return file;
 }
 
@@ -74,11 +78,11 @@ Result<size_t> chosen_job(const std::vector<FoundJob>& jobs, const std::string& 
                          "--job takes the number or the key of one of them"));
 }
 
-void add_foreign(uint64_t count, std::string& choice) {
+void add_left_out(uint64_t count, std::string_view one, std::string_view many, std::string& choice) {
     if (count == 0) return;
     if (!choice.empty()) choice += "; ";
     choice +=
-        count == 1 ? "1 other file is no recording" : fmt::format("{} other files are no recordings", count);
+        count == 1 ? fmt::format("1 other file {}", one) : fmt::format("{} other files {}", count, many);
 }
 
 // The last part of its path that is a name.
@@ -110,6 +114,7 @@ Result<Chosen> choose_files(const Options& options) {
     if (found.empty() && !chosen.damaged.empty()) return failure(chosen.damaged.front());
     if (found.empty())
         return failure(usage(first, "holds no recording", "give the folder that MEMSNAP_OUT names"));
+    const uint64_t repeated_count = drop_repeats(found);
     std::vector<FoundJob> jobs = jobs_of(std::move(found));
     if (!any_folder) {
         if (jobs.size() > 1)
@@ -117,12 +122,14 @@ Result<Chosen> choose_files(const Options& options) {
                 fmt::format("recordings of {} jobs, taken as one since they were named", jobs.size());
         for (FoundJob& job : jobs)
             std::ranges::move(job.files, std::back_inserter(chosen.files));
+        add_left_out(repeated_count, kRepeats, kRepeats, chosen.label.choice);
         return chosen;
     }
     const auto index = chosen_job(jobs, options.job.wish, first);
     if (!index) return failure(index.error());
     if (jobs.size() > 1) chosen.label.choice = listed(jobs, *index);
-    add_foreign(foreign_count, chosen.label.choice);
+    add_left_out(repeated_count, kRepeats, kRepeats, chosen.label.choice);
+    add_left_out(foreign_count, "is no recording", "are no recordings", chosen.label.choice);
     chosen.label.job = text_of(jobs[*index].key);
     chosen.files = std::move(jobs[*index].files);
     return chosen;

@@ -10,25 +10,33 @@
 #include <cstdio>
 #include <ctime>
 #include <filesystem>
+#include <system_error>
+
+#include "job_files.h"
 
 namespace memsnap {
 namespace {
 
 constexpr int kLiveSites_most = 64;
 
+namespace files = std::filesystem;
+
 struct Place {
     std::string path;
-    bool listed = false;  // found in a folder, and not named by anybody
+    bool listed = false;         // found in a folder, and not named by anybody
+    std::error_code error = {};  // of a folder that cannot be listed
 };
 
 std::vector<Place> recordings_in(const std::string& folder) {
     std::vector<Place> places;
-    std::error_code error;
-    for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
-        if (entry.path().extension() == ".bin" && entry.is_regular_file(error))
-            places.push_back({entry.path().lexically_normal().string(), true});
+    std::error_code error, unknown;
+    files::directory_iterator entry(folder, error);
+    for (; !error && entry != files::directory_iterator(); entry.increment(error)) {
+        if (entry->path().extension() == ".bin" && entry->is_regular_file(unknown))
+            places.push_back({.path = entry->path().lexically_normal().string(), .listed = true});
     }
     std::ranges::sort(places, {}, &Place::path);
+    if (error) places.push_back({.path = folder, .error = error});
     return places;
 }
 
@@ -37,13 +45,17 @@ std::vector<Place> places_of(std::vector<std::string> paths) {
     std::vector<Place> places;
     for (std::string& path : paths) {
         std::error_code error;
-        if (std::filesystem::is_directory(path, error)) {
+        if (files::is_directory(path, error)) {
             std::ranges::move(recordings_in(path), std::back_inserter(places));
         } else {
-            places.push_back({std::move(path), false});
+            places.push_back({.path = std::move(path)});
         }
     }
     return places;
+}
+
+Result<LiveFacts> look_at(const Place& place) {
+    return place.error ? failure(unreadable_folder(place.path, place.error)) : read_live(place.path);
 }
 
 uint64_t monotonic_now_ns() {
@@ -80,7 +92,7 @@ Result<int> run_live(const LiveTaskOptions& options) {
     shown.with_names = !options.names.hidden;
     int status = 0;
     for (const Place& place : places_of(options.paths)) {
-        const auto facts = read_live(place.path);
+        const auto facts = look_at(place);
         if (!facts) {
             if (place.listed && facts.error().code == ErrorCode::not_memsnap) continue;
             if (status == 0) status = static_cast<int>(facts.error().code);

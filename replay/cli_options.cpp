@@ -146,20 +146,39 @@ std::string wrong_for_sources(const CLI::App& app, const std::vector<std::string
     return {};
 }
 
-// An option given before a subcommand that does not have it; empty: none.
-std::string misplaced_option(const CLI::App& app, const CLI::App* check) {
-    const auto given = app.get_subcommands();
-    if (given.empty()) return {};
+// What stands before a subcommand that does not take it, or on both sides of it; empty: all fits.
+std::string misplaced(const CLI::App& app, const CLI::App* check) {
+    const auto all_given = app.get_subcommands();
+    if (all_given.empty()) return {};
+    const CLI::App* const given = all_given.front();
     for (const CLI::Option* option : app.get_options()) {
         if (option->count() == 0) continue;
         const std::string name = option->get_name();
-        const bool ring = option->get_positional() && given.front()->get_option_no_throw("ring") != nullptr;
-        const bool of_check =
-            given.front() == check && (name == "--job" || name == "--device" || name == "--at" ||
-                                       name == "--no-names" || name == "--token-key");
-        const bool of_both = name == "--card" && given.front()->get_option_no_throw(name) != nullptr;
-        if (!ring && !of_check && !of_both) return name;
+        const CLI::Option* const own = given->get_option_no_throw(name);
+        const bool ring = option->get_positional() && own != nullptr;
+        const bool of_check = given == check && (name == "--job" || name == "--device" || name == "--at" ||
+                                                 name == "--no-names" || name == "--token-key");
+        const bool of_both = name == "--card" && own != nullptr;
+        if (!ring && !of_check && !of_both)
+            return fmt::format("{} does nothing before {}", name, given->get_name());
+        if (own != nullptr && own->count() != 0)
+            return fmt::format("{} is given both before and after {}", name, given->get_name());
     }
+    return {};
+}
+
+// What `check` was given, and would not look at; empty: all fits.
+std::string wrong_for_check(const Options& options) {
+    const bool of_ledger = options.analysis.device || options.analysis.at_ticket;
+    if (!names_job(options.sources)) {
+        if (!options.job.wish.empty()) return "--job is of a folder or several recordings";
+        if (of_ledger && options.csv_path.empty()) return "--device and --at of check are of its --csv";
+        return {};
+    }
+    if (options.json_path.empty() || !options.csv_path.empty())
+        return "check of a job needs --receipt with the job's receipt, and has no --csv";
+    if (of_ledger || options.import.card_bytes)
+        return "--device, --at and --card are of one recording, and a job was named";
     return {};
 }
 
@@ -329,16 +348,13 @@ std::expected<CommandLine, int> read_command_line(int argc, char** argv) {
     } catch (const CLI::ParseError& error) {
         return std::unexpected(app.exit(error) == 0 ? 0 : static_cast<int>(ErrorCode::usage));
     }
-    if (const std::string option = misplaced_option(app, validate); !option.empty()) {
-        return wrong_use(
-            fmt::format("{} does nothing before {}", option, app.get_subcommands().front()->get_name()));
-    }
-    if (const std::string wrong = wrong_for_sources(app, options.sources);
-        app.get_subcommands().empty() && !wrong.empty())
-        return wrong_use(wrong);
-    if (validate->parsed() && names_job(options.sources) &&
-        (options.json_path.empty() || !options.csv_path.empty()))
-        return wrong_use("check of a job needs --receipt with the job's receipt, and has no --csv");
+    if (const std::string wrong = misplaced(app, validate); !wrong.empty()) return wrong_use(wrong);
+    const std::string wrong = validate->parsed()              ? wrong_for_check(options)
+                              : app.get_subcommands().empty() ? wrong_for_sources(app, options.sources)
+                                                              : std::string();
+    if (!wrong.empty()) return wrong_use(wrong);
+    if (dump->parsed() && names_job(options.sources))
+        return wrong_use("dump reads one recording, and a job was named");
     if (same_name_twice(named_outputs(options)) || same_name_twice(named_outputs(line.comparison)))
         return wrong_use("two results cannot have one name");
     const bool both = line.comparison.json_path == "-" && line.comparison.html_path == "-";

@@ -21,8 +21,7 @@ CLI::App* add_ranges(CLI::App& app, RangesOptions& options) {
     ranges->add_option("ring", options.ring, "the recording")->required()->check(not_empty);
     ranges->add_option("--json", options.json_path, "write all of them to this file; - is standard output")
         ->check(not_empty);
-    ranges->add_flag("--no-names", options.names.hidden, "show phases and sites by token");
-    add_token_key(*ranges, options.names);
+    add_names(*ranges, options.names);
     ranges->add_flag("--force", options.force, "overwrite an existing output file");
     return ranges;
 }
@@ -39,7 +38,7 @@ Result<int> run_ranges(const RangesOptions& options, Letters letters) {
                    .uses = *uses,
                    .last_sites = {},
                    .naming = (*known)->naming,
-                   .names_shown = !options.names.hidden};
+                   .names_shown = options.json_path.empty() ? !options.names.hidden : options.names.exported};
     if (options.json_path.empty()) {
         fmt::print("{}", render_ranges(list, letters));
         return 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The `ranges` subcommand. The rule: like each other result, its JSON overwrites nothing unasked.
+// The `ranges` subcommand. The rule: like each other result, its JSON overwrites nothing unasked, and holds
+// names only by `--with-names`.
 #pragma once
 
 #include <CLI/App.hpp>

@@ -9,8 +9,12 @@
 #include <map>
 #include <new>
 #include <set>
+#include <system_error>
 #include <thread>
 #include <tuple>
+
+#include "job_merge.h"
+#include "live_process.h"
 
 namespace memsnap {
 namespace {
@@ -26,8 +30,11 @@ void for_each_index(size_t count, const std::function<void(size_t)>& work) {
     };
     const size_t at_once = std::clamp(std::thread::hardware_concurrency(), 1U, kReadAtOnce_most);
     std::vector<std::jthread> helpers;
-    for (size_t i = 1; i < std::min(at_once, count); ++i)
-        helpers.emplace_back(run);
+    try {
+        for (size_t i = 1; i < std::min(at_once, count); ++i)
+            helpers.emplace_back(run);
+    } catch (const std::system_error&) {  // as many as may be had: this thread takes what is left
+    }
     run();
 }
 
@@ -51,6 +58,7 @@ JobProcess read_one(const JobFile& file, const JobReading& reading) {
         process.error = no_memory(file.path);
     }
     if (process.error) process.header = file.header;
+    process.alive = is_alive(process.header);
     return process;
 }
 
@@ -73,6 +81,7 @@ void read_processes(const std::vector<JobFile>& files, const JobReading& reading
             job.processes.push_back(std::move(process));
         }
     }
+    job.processes = one_of_each(std::move(job.processes), job.unread);
     std::ranges::stable_sort(job.processes, {}, order_of);
 }
 
@@ -158,11 +167,16 @@ Job read_job(std::vector<JobFile> files, const JobOptions& options) {
 
 int exit_status(const Job& job) {
     if (const JobProcess* const first = job.first()) return first->verdict_exit_status;
+    std::vector<ErrorCode> codes;
     for (const JobProcess& process : job.processes) {
         if (!process.error) return 0;
+        codes.push_back(process.error->code);
     }
-    if (!job.processes.empty()) return static_cast<int>(job.processes.front().error->code);
-    return job.unread.empty() ? 0 : static_cast<int>(job.unread.front().code);
+    for (const Error& error : job.unread)
+        codes.push_back(error.code);
+    if (codes.empty()) return 0;
+    const auto wrong = std::ranges::find_if(codes, [](ErrorCode code) { return code != ErrorCode::dormant; });
+    return static_cast<int>(wrong == codes.end() ? ErrorCode::dormant : *wrong);
 }
 
 }  // namespace memsnap

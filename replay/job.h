@@ -36,7 +36,7 @@ struct Job {
     std::vector<JobProcess> processes;  // by rank, then by their first sign of life
     std::vector<uint32_t> hosts;        // by process: ordinal from 1, 0 not known
     uint32_t host_count = 0;
-    std::vector<Error> unread;  // recordings without a head, so of no known rank
+    std::vector<Error> unread;  // recordings without a head, so of no known rank, and others without a row
     JobRoles roles;
     JobInstant instant = JobInstant::peak;
     std::optional<uint64_t> instant_ns;
@@ -53,7 +53,7 @@ struct Job {
 Job read_job(std::vector<JobFile> files, const JobOptions& options);
 
 // As that of the first failure's own verdict; 0 without a failure; where nothing could be read, the first
-// error's.
+// error's, and where all wait to be armed, that of such a one.
 int exit_status(const Job& job);
 
 }  // namespace memsnap

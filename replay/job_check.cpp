@@ -38,7 +38,14 @@ Result<std::string> parse_file(const std::string& path, rapidjson::Document& doc
     return text;
 }
 
-// What had not ended when the receipt was written may have since; its recording alone does not tell.
+// What its role says of whether a process ran; its recording alone does not tell.
+std::optional<bool> stated_life(std::string_view role, std::optional<bool> found) {
+    if (role == name(JobRole::running)) return true;
+    if (role == name(JobRole::killed) || role == name(JobRole::followed)) return false;
+    return role == name(JobRole::no_end_seen) ? std::nullopt : found;
+}
+
+// What had not ended when the receipt was written may have since, and be seen from one host alone.
 Job as_it_was(const Job& job, const JsonValue& stated) {
     Job was = job;
     const JsonValue* const processes = member(stated, "processes");
@@ -48,7 +55,7 @@ Job as_it_was(const Job& job, const JsonValue& stated) {
         const JsonValue* const role = member((*processes)[static_cast<rapidjson::SizeType>(index)], "role");
         if (role == nullptr || !role->IsString()) continue;
         JobProcess& process = was.processes[index];
-        process.running = !process.header.exit_ticket && text_of(*role) == name(JobRole::running);
+        process.alive = stated_life(text_of(*role), process.alive);
     }
     was.roles = roles_of(was.processes, {was.clocks_within_ns});
     return was;

@@ -2,7 +2,7 @@
 //
 // `memsnap-replay check --receipt` of a job's receipt: does it follow from the recordings. The rule:
 // everything is recomputed and every field compared; nothing is believed but how far the clocks of two hosts
-// were taken to be apart, and that a process was running which no longer is.
+// were taken to be apart, and whether a process without an exit ran, was gone, or was out of sight.
 #pragma once
 
 #include <string>

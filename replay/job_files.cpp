@@ -6,8 +6,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <tuple>
+#include <utility>
 
 namespace memsnap {
 namespace {
@@ -30,12 +32,18 @@ void take_file(const files::directory_entry& entry, FoundFiles& found) {
 }
 
 void take_folder(const files::path& folder, int depth, FoundFiles& found) {
-    std::error_code error;
-    for (const auto& entry : files::directory_iterator(folder, error)) {
-        const bool is_folder = entry.is_directory(error) && !entry.is_symlink(error);
-        if (is_folder && depth > 0) take_folder(entry.path(), depth - 1, found);
-        if (!is_folder) take_file(entry, found);
+    std::error_code error, unknown;
+    files::directory_iterator entry(folder, error);
+    for (; !error && entry != files::directory_iterator(); entry.increment(error)) {
+        const bool is_folder = entry->is_directory(unknown) && !entry->is_symlink(unknown);
+        if (is_folder && depth > 0) take_folder(entry->path(), depth - 1, found);
+        if (!is_folder) take_file(*entry, found);
     }
+    if (error) found.damaged.push_back(unreadable_folder(folder.lexically_normal().string(), error));
+}
+
+auto fullness_of(const JobFile& file) {
+    return std::tuple(file.header.exit_ticket.has_value(), file.header.head_ticket, file.written);
 }
 
 bool is_newer(const FoundJob& a, const FoundJob& b) {
@@ -59,6 +67,31 @@ FoundFiles find_recordings(const std::string& folder, int depth) {
     std::ranges::sort(found.recordings, {}, &JobFile::path);
     std::ranges::sort(found.damaged, {}, &Error::file);
     return found;
+}
+
+Error unreadable_folder(const std::string& path, std::error_code error) {
+    return {.code = ErrorCode::io,
+            .file = path,
+            .offset_bytes = std::nullopt,
+            .ticket = std::nullopt,
+            .rule = "readable",
+            .detail = "cannot be listed: " + error.message(),
+            .way_out = "read it as a user who may"};
+}
+
+uint64_t drop_repeats(std::vector<JobFile>& recordings) {
+    std::map<std::array<uint8_t, 16>, const JobFile*> kept;
+    for (const JobFile& file : recordings) {
+        const auto [place, is_new] = kept.try_emplace(file.header.ring_id, &file);
+        if (!is_new && fullness_of(file) > fullness_of(*place->second)) place->second = &file;
+    }
+    std::vector<JobFile> left;
+    for (const JobFile& file : recordings) {
+        const bool has_head = file.header.version_major != 0;
+        if (!has_head || kept.at(file.header.ring_id) == &file) left.push_back(file);
+    }
+    std::swap(recordings, left);
+    return left.size() - recordings.size();
 }
 
 std::vector<FoundJob> jobs_of(std::vector<JobFile> recordings) {

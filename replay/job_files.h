@@ -7,6 +7,7 @@
 #include <compare>
 #include <filesystem>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "capture.h"
@@ -34,13 +35,19 @@ struct JobFile {
 
 struct FoundFiles {
     std::vector<JobFile> recordings;  // by path
-    std::vector<Error> damaged;       // begin as a recording does, and their heads cannot be read
-    uint64_t foreign_count = 0;       // are no recordings at all
+    std::vector<Error> damaged;  // folders, and files that begin as a recording does, that cannot be read
+    uint64_t foreign_count = 0;  // are no recordings at all
 };
 
 // The `*.bin` files of a folder and of the folders in it, down to a depth (0: of the folder itself alone).
 FoundFiles find_recordings(const std::string& folder, int depth);
 inline constexpr int kJobFolders_depth = 8;
+
+Error unreadable_folder(const std::string& path, std::error_code error);
+
+// Leaves one file of each recording: of copies and links that which holds most of it, or was written last.
+// How many were left out.
+uint64_t drop_repeats(std::vector<JobFile>& recordings);
 
 struct FoundJob {
     JobKey key;

@@ -93,6 +93,7 @@ Json process_json(const Job& job, size_t index, std::optional<uint64_t> base_ns)
                         {"last_seen_ns", time_json(process.last_seen_ns, base_ns)},
                         {"exit_seen", exited},
                         {"exit_status", exited ? Json(header.exit_status) : Json()},
+                        {"earlier_count", process.earlier_count},
                         {"held_by", held_json(part.held_by)},
                         {"levels", levels_json(job.levels[index])},
                         {"peaks", peaks_json(process.peaks)},

@@ -61,6 +61,18 @@ class Instant {
     const uint64_t instant_ns_;
 };
 
+// By disarming: what came later is not in it, though the process may have gone on.
+bool ended_before(const Capture& capture, uint64_t instant_ns) {
+    if (!capture.header.disarmed_ticket) return false;
+    const EventStream& events = capture.window.events;
+    Event event;
+    for (uint64_t ticket = events.end_ticket(); ticket > events.begin_ticket(); --ticket) {
+        if (!events.read(ticket - 1, event)) continue;
+        return capture.realtime_ns(event.time_counter).value_or(0) < instant_ns;
+    }
+    return true;
+}
+
 bool was_there(const JobProcess& process, uint64_t instant_ns) {
     if (!process.first_seen_ns || !process.last_seen_ns) return false;
     return *process.first_seen_ns <= instant_ns && instant_ns <= *process.last_seen_ns + kSignOfLife_ns;
@@ -85,7 +97,7 @@ Result<JobLevels> levels_at(const JobProcess& process, const Capture& capture, u
         if (!looked) return failure(looked.error());
         return levels;
     }
-    if (!was_there(process, instant_ns)) return levels;
+    if (!was_there(process, instant_ns) || ended_before(capture, instant_ns)) return levels;
     const EventStream& events = capture.window.events;
     return instant.before(events, instant.end_of(events));
 }

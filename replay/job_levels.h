@@ -2,7 +2,7 @@
 //
 // What a process held of its card at an instant of the wall clock, and how that differs between the processes
 // of a job. The rule: what was stated last at or before the instant counts, as it was stated; a process that
-// was not there, or whose recording does not reach back, has no level, which is not 0.
+// was not there, or whose recording does not reach back or ended before, has no level, which is not 0.
 #pragma once
 
 #include <array>

@@ -9,7 +9,6 @@
 
 #include "advice.h"
 #include "boundary.h"
-#include "live_process.h"
 #include "outside.h"
 #include "receipt_text.h"
 #include "report_headline.h"
@@ -141,7 +140,6 @@ Result<void> take_recording(const Recording& recording, const JobReading& readin
     process.header = capture.header;
     process.first_seen_ns = first_seen(capture);
     process.last_seen_ns = last_seen(capture);
-    process.running = !capture.header.exit_ticket && is_alive(capture.header) == true;
     const auto analysis = analyse(capture, {});
     if (!analysis) return failure(analysis.error());
     process.verdict_exit_status = exit_status(*analysis);

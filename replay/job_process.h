@@ -65,7 +65,8 @@ struct JobProcess {
     HeaderFacts header;
     std::optional<Error> error;  // nothing but the head could be read
     std::optional<uint64_t> first_seen_ns, last_seen_ns;
-    bool running = false;  // on this machine, now
+    std::optional<bool> alive;  // now; empty: it is of another host or pid namespace, so nobody here can tell
+    uint64_t earlier_count = 0;  // of its recordings, before this one or beside it
     std::optional<int> device;
     JobIncident incident = JobIncident::none;
     int verdict_exit_status = 0;

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "job_levels.h"
+#include "live_process.h"
 
 namespace memsnap {
 namespace {
@@ -119,13 +120,24 @@ class Roles {
     JobPart ending_of(size_t process) const {
         const JobProcess& one = processes_[process];
         const bool exited = one.header.exit_ticket.has_value();
-        if (!exited && one.running) return {.role = JobRole::running, .held_by = {}};
+        if (!exited && stopped_early(one.header)) return {.role = JobRole::disarmed, .held_by = {}};
+        if (!exited && !one.alive) return without_end(process);
+        if (!exited && *one.alive) return {.role = JobRole::running, .held_by = {}};
         JobPart part;
         part.role = exited ? JobRole::ended : JobRole::killed;
         if (!roles_.first) return part;
         part.order = exited ? order_of(one.last_seen_ns, process) : order_of_death(process);
         const bool in_error = !exited || one.header.exit_status != 0;
         if (in_error && part.order == JobOrder::after) part.role = JobRole::followed;
+        return part;
+    }
+
+    // Where its end lies is known from one side alone: behind its last sign of life.
+    JobPart without_end(size_t process) const {
+        JobPart part{.role = JobRole::no_end_seen, .held_by = {}};
+        if (!roles_.first) return part;
+        const bool after = order_of(processes_[process].last_seen_ns, process) == JobOrder::after;
+        part.order = after ? JobOrder::after : JobOrder::untold;
         return part;
     }
 
@@ -171,8 +183,9 @@ class Roles {
 }  // namespace
 
 std::string_view name(JobRole role) {
-    constexpr std::string_view kNames[] = {"failed_first", "failed",  "victim",  "followed",  "killed",
-                                           "ended",        "running", "dormant", "unreadable"};
+    constexpr std::string_view kNames[] = {"failed_first", "failed",  "victim",    "followed",
+                                           "killed",       "ended",   "running",   "no_end_seen",
+                                           "disarmed",     "dormant", "unreadable"};
     return kNames[static_cast<size_t>(role)];
 }
 

@@ -22,14 +22,16 @@ enum class JobRole : uint8_t {
     killed,    // is gone without an exit, and not known to have gone after a failure
     ended,     // exited with no failure before it, or with status 0
     running,
-    dormant,    // its recording waits to be armed, and holds nothing yet
-    unreadable  // only the head of its recording could be read, or not even that
+    no_end_seen,  // has no exit, and nobody here can tell whether it runs
+    disarmed,     // its recording was ended before the process was
+    dormant,      // its recording waits to be armed, and holds nothing yet
+    unreadable    // only the head of its recording could be read, or not even that
 };
 std::string_view name(JobRole role);
 
 // Against the first failure.
 enum class JobOrder : uint8_t {
-    none,  // nothing failed, or it is the first itself, or it did not end
+    none,  // nothing failed, or it is the first itself, or it is not known to have ended
     before,
     after,
     untold

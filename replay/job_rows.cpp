@@ -85,6 +85,10 @@ class Rows {
             }
             case JobRole::running:
                 return "running";
+            case JobRole::no_end_seen:
+                return part.order == JobOrder::after ? "no end seen, lived on after it" : "no end seen";
+            case JobRole::disarmed:
+                return "disarmed, its end not recorded";
             case JobRole::dormant:
                 return "dormant: not armed";
             case JobRole::unreadable:

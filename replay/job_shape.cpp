@@ -64,6 +64,7 @@ ReceiptShape process() {
                    {"last_seen_ns", or_null(duration())},
                    {"exit_seen", boolean()},
                    {"exit_status", or_null(int32())},
+                   {"earlier_count", number()},
                    {"held_by", list(object({{"process", ordinal}, {"bytes", number()}}))},
                    {"levels", levels({{"observation_age_ns", or_null(number())}})},
                    {"peaks", levels({})},

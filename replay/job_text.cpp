@@ -160,16 +160,21 @@ class JobScreen {
         std::vector<size_t> all = job_.roles.rivals;
         all.push_back(*job_.roles.first);
         std::string text = ranks_text(job_, all, 60) + ": which was first cannot be told";
-        const JobProcess& last = *std::ranges::max_element(job_.processes, {}, [&](const JobProcess& one) {
-            const bool rival =
-                std::ranges::find(job_.roles.rivals, static_cast<size_t>(&one - job_.processes.data())) !=
-                job_.roles.rivals.end();
-            return rival && one.failure ? one.failure->time_ns : std::nullopt;
-        });
-        if (last.failure && last.failure->time_ns && job_.instant_ns)
-            text +=
-                fmt::format(", they are {} apart", duration_text(*last.failure->time_ns - *job_.instant_ns));
+        if (const auto apart_ns = rivals_apart_ns())
+            text += fmt::format(", they are {} apart", duration_text(*apart_ns));
         return text + "; below: " + rank_text(job_, *job_.roles.first);
+    }
+
+    // From the earliest to the latest that may have been the first; nullopt where one has no time.
+    std::optional<uint64_t> rivals_apart_ns() const {
+        if (!job_.instant_ns) return std::nullopt;
+        uint64_t last_ns = *job_.instant_ns;
+        for (const size_t rival : job_.roles.rivals) {
+            const auto& failure = job_.processes[rival].failure;
+            if (!failure || !failure->time_ns) return std::nullopt;
+            last_ns = std::max(last_ns, *failure->time_ns);
+        }
+        return last_ns - *job_.instant_ns;
     }
 
     std::string culprit_sentence(size_t victim) const {
@@ -246,6 +251,13 @@ class JobScreen {
                              "within {} ms",
                              job_.clocks_within_ns / 1'000'000));
         }
+        std::vector<size_t> again;
+        for (size_t process = 0; process < job_.processes.size(); ++process) {
+            if (job_.processes[process].earlier_count != 0) again.push_back(process);
+        }
+        if (!again.empty())
+            note("earlier", "recordings besides, of processes that were armed again: " +
+                                ranks_text(job_, again, kReportColumns / 2));
         std::vector<const Error*> errors;
         for (const JobProcess& one : job_.processes) {
             if (one.error) errors.push_back(&*one.error);

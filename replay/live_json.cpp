@@ -21,7 +21,7 @@ class Ages {
   public:
     Ages(const Capture& capture, bool running, uint64_t now_ns)
         : capture_(capture), running_(running), now_ns_(now_ns) {}
-    // Null where the process runs no more, or its clock cannot be read.
+    // Null where the process is known to run no more or is of another host, or its clock cannot be read.
     Json of(uint64_t time_counter) const {
         const auto then_ns = running_ ? capture_.monotonic_ns(time_counter) : std::nullopt;
         if (!then_ns || now_ns_ == 0) return {};
@@ -166,12 +166,12 @@ Json live_json(const LiveFacts& facts, const LiveOptions& options, const Naming&
     const HeaderFacts& header = capture.header;
     const auto alive = is_alive(header);
     const LiveState state = state_of(header, alive);
-    const bool running = state != LiveState::ended && state != LiveState::killed;
+    const bool exited = header.exit_ticket.has_value();
+    const bool running = is_of_this_host(header) && alive != false && !exited;
     const Ages ages(capture, running, now_ns);
     Json::Array devices;
     for (const LiveDevice& device : live_devices(facts))
         devices.push_back(device_json(device, facts, ages, options, naming));
-    const bool exited = header.exit_ticket.has_value();
     return Json::Object{{"schema", kLiveSchema},
                         {"file", utf8_text(capture.path)},
                         {"ring_id", hexadecimal(header.ring_id)},

@@ -11,15 +11,16 @@
 
 #include <array>
 #include <charconv>
+#include <string>
 
 namespace memsnap {
 namespace {
 
 constexpr int kStateField = 3, kStartField = 22;
 
-// Empty: there is no such process.
-std::string stat_line(uint32_t pid) {
-    const int descriptor = ::open(fmt::format("/proc/{}/stat", pid).c_str(), O_RDONLY | O_CLOEXEC);
+// Empty: it is not there, as the `stat` of no process is.
+std::string small_file(const std::string& path) {
+    const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
     if (descriptor < 0) return {};
     std::array<char, 1024> text;
     const ssize_t got = ::read(descriptor, text.data(), text.size());
@@ -39,19 +40,40 @@ std::string_view field(std::string_view line, int number) {
     return line.substr(at, line.find(' ', at) - at);
 }
 
+// As the recorder makes it: FNV-1a of the boot id as the kernel prints it, with its newline. 0: not known.
+uint64_t host_key() {
+    constexpr uint64_t kBasis = 0xcbf29ce484222325, kPrime = 0x100000001b3;
+    const std::string boot_id = small_file("/proc/sys/kernel/random/boot_id");
+    uint64_t key = boot_id.empty() ? 0 : kBasis;
+    for (const char letter : boot_id)
+        key = (key ^ static_cast<unsigned char>(letter)) * kPrime;
+    return key;
+}
+
 }  // namespace
 
+bool is_of_this_host(const HeaderFacts& header) {
+    static const uint64_t kHere = host_key();
+    return header.host_key != 0 && header.host_key == kHere;
+}
+
 std::optional<bool> is_alive(const HeaderFacts& header) {
+    if (!is_of_this_host(header)) return std::nullopt;
     struct stat status;
     const bool same_namespace =
         ::stat("/proc/self/ns/pid", &status) == 0 && status.st_ino == header.pid_namespace;
     if (!same_namespace) return std::nullopt;
-    const std::string line = stat_line(header.pid);
+    const std::string line = small_file(fmt::format("/proc/{}/stat", header.pid));
     const std::string_view state = field(line, kStateField), start = field(line, kStartField);
     uint64_t ticks = 0;
     std::from_chars(start.data(), start.data() + start.size(), ticks);
     const bool dead = state.empty() || state == "Z" || state == "X";
     return !dead && ticks == header.process_start_ticks;
+}
+
+bool stopped_early(const HeaderFacts& header) {
+    const bool left_cold = header.arm_state == ArmState::cold && header.disarmed_ticket;
+    return header.superseded || left_cold;
 }
 
 std::string_view name(LiveState state) {
@@ -79,11 +101,12 @@ std::string_view name(LiveState state) {
 LiveState state_of(const HeaderFacts& header, std::optional<bool> alive) {
     if (header.exit_ticket) return LiveState::ended;
     if (header.superseded) return LiveState::superseded;
+    if (stopped_early(header))
+        return header.channel == Channel::detached ? LiveState::detached : LiveState::disarmed;
     if (alive == false) return LiveState::killed;
     if (header.arm_state == ArmState::standby) return LiveState::standby;
     if (header.arm_state == ArmState::recording) return LiveState::recording;
-    if (header.channel == Channel::detached) return LiveState::detached;
-    return header.disarmed_ticket ? LiveState::disarmed : LiveState::cold;
+    return header.channel == Channel::detached ? LiveState::detached : LiveState::cold;
 }
 
 }  // namespace memsnap

@@ -103,6 +103,27 @@ Json last_json(const RangeList& list) {
     return Json::Object{{"range", range_json(list, *last)}, {"sites", std::move(sites)}};
 }
 
+// Why there are no lines.
+std::string nothing_shown(const RangeUses& uses) {
+    if (uses.in_standby) return "no ranges: in standby, no events are kept\n";
+    if (uses.ranges.empty())
+        return "no ranges: the program began none in the recorded events (memsnap.phase, NVTX)\n";
+    return fmt::format("{}, and no report of PyTorch's allocator by its end\n",
+                       counted(uses.ranges.size(), "range"));
+}
+
+// What the lines leave out.
+std::string left_out(const RangeUses& uses) {
+    std::string out;
+    if (uses.begun_before_count != 0)
+        out += fmt::format("{} ended here that began before the recorded events: nothing more is known\n",
+                           counted(uses.begun_before_count, "range"));
+    if (uses.not_followed_count != 0)
+        out += fmt::format("{} opened while {} others were open: not followed\n",
+                           counted(uses.not_followed_count, "range"), kRangesFollowed_most);
+    return out;
+}
+
 }  // namespace
 
 std::string render_ranges(const RangeList& list, Letters letters) {
@@ -117,7 +138,7 @@ std::string render_ranges(const RangeList& list, Letters letters) {
             row.left_bytes = std::max(row.left_bytes, use.left_bytes);
         }
     }
-    if (rows.empty()) return "no ranges: nothing in the program told of any (memsnap.phase, NVTX)\n";
+    if (rows.empty()) return nothing_shown(list.uses) + left_out(list.uses);
     std::vector<std::pair<std::tuple<uint32_t, int>, Row>> ordered(rows.begin(), rows.end());
     std::ranges::sort(ordered, {}, [](const auto& row) {
         return std::tuple(row.second.first_ticket, std::get<1>(row.first));
@@ -132,10 +153,7 @@ std::string render_ranges(const RangeList& list, Letters letters) {
                            fmt::format("cuda:{}", device), grouped(row.count), size_text(row.peak_bytes),
                            size_text(row.added_bytes), wide_size_text(row.left_bytes));
     }
-    if (list.uses.begun_before_count != 0)
-        out += fmt::format("{} began before the window: nothing is said of them\n",
-                           counted(list.uses.begun_before_count, "range"));
-    return out;
+    return out + left_out(list.uses);
 }
 
 std::string ranges_json(const RangeList& list) {
@@ -143,7 +161,9 @@ std::string ranges_json(const RangeList& list) {
     for (const RangeUse& range : list.uses.ranges)
         ranges.push_back(range_json(list, range));
     return Json(Json::Object{{"begun_before_count", list.uses.begun_before_count},
+                             {"in_standby", list.uses.in_standby},
                              {"last", last_json(list)},
+                             {"not_followed_count", list.uses.not_followed_count},
                              {"ranges", std::move(ranges)},
                              {"schema", kRangesSchema}})
                .text() +

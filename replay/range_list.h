@@ -26,7 +26,7 @@ struct RangeList {
 // One line a name and device: how often, and the greatest of each number.
 std::string render_ranges(const RangeList& list, Letters letters);
 
-// docs/ranges.md.
+// docs/gate.md.
 std::string ranges_json(const RangeList& list);
 
 }  // namespace memsnap

@@ -2,7 +2,7 @@
 //
 // What was taken while each range that the program told of was open: its peak, and what it left behind. The
 // rule: bytes are those that PyTorch's allocator itself reported, on all threads of the process; a range
-// whose begin lies before the window is counted, and nothing is said of it.
+// whose begin lies before the window is counted where its end does not, and nothing is said of it.
 #pragma once
 
 #include <cstdint>
@@ -33,14 +33,19 @@ struct RangeUse {
     std::optional<uint64_t> end_ticket;  // nullopt: open at the window's end
     uint32_t name = 0;                   // exact local name id, 0: none
     uint32_t folded_name = 0;
-    uint32_t depth = 0;  // ranges open on its thread when it opened
+    uint32_t depth = 0;  // ranges open on its thread when it opened, as far as their begin or end is known
     uint16_t thread = 0;
     std::vector<DeviceUse> devices;  // with reports by its end, ascending
 };
 
+// So many open ranges are followed at a time, those that opened first.
+inline constexpr size_t kRangesFollowed_most = 1024;
+
 struct RangeUses {
-    std::vector<RangeUse> ranges;  // by begin
-    uint64_t begun_before_count = 0;
+    std::vector<RangeUse> ranges;     // by begin
+    uint64_t begun_before_count = 0;  // of those that ended in the window
+    uint64_t not_followed_count = 0;  // opened while the most were open already
+    bool in_standby = false;          // no events were kept
 };
 
 // Ranges of family `range`. Errors: the recording breaks a rule.

@@ -38,7 +38,18 @@ std::optional<int32_t> if_set(int32_t number) {
 
 }  // namespace
 
+// A process that is being armed puts the ring into its file while this copies: what contradicts itself is
+// looked at once more, at the size that the file has by then.
 bool Reader::read_header() {
+    if (copy_header() && check_areas()) return true;
+    if (auto looked = capture_.file_.look_again(); !looked) {
+        error_ = std::move(looked.error());
+        return false;
+    }
+    return copy_header() && check_areas();
+}
+
+bool Reader::copy_header() {
     const auto refuse = [&](std::string_view rule, std::string detail, uint64_t offset_bytes,
                             std::string way_out) {
         return fail(ErrorCode::not_memsnap, rule, std::move(detail), offset_bytes, std::move(way_out));

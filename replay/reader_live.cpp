@@ -18,7 +18,7 @@ Result<LiveFacts> read_live(const std::string& path) {
 }
 
 Result<LiveFacts> Reader::read_live() {
-    if (!read_header() || !check_areas()) return failure(std::move(error_));
+    if (!read_header()) return failure(std::move(error_));
     std::vector<Event> newest;
     if (!is_dormant() && !(read_table() && reread_header() && read_newest(newest) && read_live_pinned() &&
                            read_boundaries() && read_small_tables() && list_keyframes()))

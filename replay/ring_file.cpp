@@ -73,6 +73,14 @@ Result<void> RingFile::read(uint64_t offset_bytes, std::span<std::byte> into) co
     return {};
 }
 
+Result<void> RingFile::look_again() {
+    struct stat status;
+    if (::fstat(descriptor_, &status) != 0) return failure(io_error(path_, "cannot be looked at", errno));
+    size_bytes_ = static_cast<uint64_t>(status.st_size);
+    changed_ = status.st_mtim;
+    return {};
+}
+
 Result<void> RingFile::unchanged() const {
     struct stat status;
     if (::fstat(descriptor_, &status) != 0) return failure(io_error(path_, "cannot be looked at", errno));

@@ -28,8 +28,10 @@ class RingFile {
     const std::string& path() const { return path_; }
     uint64_t size_bytes() const { return size_bytes_; }
     Result<void> read(uint64_t offset_bytes, std::span<std::byte> into) const;
-    // Whether the file still has the size and the time of its last change that it had when it was opened; for
-    // files that nobody writes any more. Errors: io.
+    // Takes the size and the time of its last change as they are now. Errors: io.
+    Result<void> look_again();
+    // Whether the file still has the size and the time of its last change that it had when it was opened, or
+    // looked at again; for files that nobody writes any more. Errors: io.
     Result<void> unchanged() const;
     // Where the first bytes from the offset on lie that are not a hole of the file; the offset itself where
     // the file system cannot tell.

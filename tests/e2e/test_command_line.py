@@ -9,7 +9,7 @@ import subprocess
 
 import pytest
 
-from conftest import REPLAY
+from conftest import REPLAY, TOP
 
 
 @pytest.fixture(scope="module")
@@ -61,6 +61,25 @@ def test_help_lists_the_options_and_every_exit_code(bench):
 def test_a_usage_error_exits_with_2_and_says_what_is_wrong(bench, arguments):
     replay = bench.replay(*arguments)
     assert replay.code == 2 and replay.stderr != "" and replay.stdout == ""
+
+
+@pytest.mark.parametrize("arguments, said", [
+    (["folder", "dump"], "dump reads one recording, and a job was named"),
+    (["one.bin", "two.bin", "dump"], "dump reads one recording, and a job was named"),
+    (["one.bin", "dump", "two.bin"], "ring is given both before and after dump"),
+    (["one.bin", "ranges", "two.bin"], "ring is given both before and after ranges"),
+    (["one.bin", "check", "two.bin"], "ring is given both before and after check"),
+    (["--device", "0", "check", "--device", "1", "--csv", "a.csv", "one.bin"], "--device is given both before and after check"),
+    (["--job", "2", "check", "one.bin"], "--job is of a folder or several recordings"),
+    (["check", "--receipt", "job.json", "--device", "1", "folder"], "are of one recording, and a job was named"),
+    (["check", "--receipt", "job.json", "--at", "5", "folder"], "are of one recording, and a job was named"),
+    (["check", "--receipt", "job.json", "--card", "80GiB", "folder"], "are of one recording, and a job was named"),
+    (["check", "--receipt", "one.json", "--at", "5", "one.bin"], "--device and --at of check are of its --csv"),
+])
+def test_what_would_be_ignored_is_refused_and_nothing_is_read_in_its_place(bench, arguments, said):
+    (bench.folder / "folder").mkdir()
+    replay = bench.replay(*arguments)
+    assert replay.code == 2 and said in replay.stderr and replay.stdout == "", replay.stderr
 
 
 def test_a_device_without_a_failure_is_told_from_one_that_was_never_recorded(module_bench, failed):
@@ -166,3 +185,14 @@ def test_dump_has_one_line_for_each_record_and_can_be_limited_to_a_device(module
     assert [int(line.split()[0]) for line in lines] == list(range(len(lines)))
     assert module_bench.replay("dump", "--device", "1", failed).stdout == ""
     assert sum(" block_oom " in line for line in lines) == 1
+
+
+def test_ranges_writes_names_of_phases_into_a_file_only_when_they_were_asked_for(bench):
+    bench.run("phased.py", MEMSNAP_RING_MB="1", MEMSNAP_OUT="ring.bin", PYTHONPATH=str(TOP / "python"))
+    ring = bench.folder / "ring.bin"
+
+    assert "forward" in bench.replay("ranges", ring).stdout and "forward" not in bench.replay("ranges", "--no-names", ring).stdout
+    tokens, names = (json.loads(bench.replay("ranges", *more, "--json", "-", ring).stdout) for more in ((), ("--with-names",)))
+    assert {row["name"] for row in tokens["ranges"]} == {None} and {"forward", "backward"} <= {row["name"] for row in names["ranges"]}
+    assert [row["token"] for row in tokens["ranges"]] == [row["token"] for row in names["ranges"]]
+    assert all(site["label"] is None for one in tokens["last"]["sites"] for site in one["at_peak"])

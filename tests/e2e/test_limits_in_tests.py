@@ -21,6 +21,19 @@ HEAD = """
 """
 
 
+TOOLS = {"MEMSNAP_REPLAY": str(REPLAY)}
+
+
+def command_of(bench, source: str, options: tuple) -> tuple:
+    """pytest with the plugin on a file of tests, which is written."""
+    (bench.folder / "test_memory.py").write_text(textwrap.dedent(HEAD) + textwrap.dedent(source))
+    return sys.executable, "-m", "pytest", "-q", "-p", PLUGIN, "-p", "no:cacheprovider", *options, "test_memory.py"
+
+
+def run_recorded(bench, source: str, *options: str, **variables: str):
+    return bench.run_hooked(*command_of(bench, source, options), **TOOLS, **variables)
+
+
 @pytest.fixture(params=["recorded", "not recorded"])
 def recorded(request):
     return request.param == "recorded"
@@ -31,10 +44,7 @@ def run_tests(bench, recorded):
     """run_tests(source): pytest on it, with the plugin; in the process the recorder, or PyTorch's counters alone."""
 
     def run(source: str, *options: str):
-        (bench.folder / "test_memory.py").write_text(textwrap.dedent(HEAD) + textwrap.dedent(source))
-        command = (sys.executable, "-m", "pytest", "-q", "-p", PLUGIN, "-p", "no:cacheprovider", *options, "test_memory.py")
-        tools = {"MEMSNAP_REPLAY": str(REPLAY)}
-        return bench.run_hooked(*command, **tools) if recorded else bench.run(*command, record=False, **tools)
+        return run_recorded(bench, source, *options) if recorded else bench.run(*command_of(bench, source, options), record=False, **TOOLS)
 
     return run
 
@@ -133,3 +143,52 @@ def test_required_without_the_recorder_a_marked_test_fails_and_says_how(run_test
     """, "--memsnap=require")
 
     assert (job.code, "memsnap run -- pytest" in job.stdout) == ((0, False) if recorded else (1, True)), job.stdout
+
+
+LEAKY = """
+    @pytest.mark.limit_gpu_memory("1 MiB")
+    @pytest.mark.limit_gpu_leaks("0")
+    def test_much():
+        kept.append(take(900))
+"""
+
+
+@pytest.mark.parametrize("choice, variables, reason", [
+    ("auto", {"MEMSNAP_DISABLE": "1"}, "it has no recording: MEMSNAP_DISABLE is 1"),
+    ("require", {"MEMSNAP_OUT": "/proc/none/ring.bin"}, "it has no recording: "),
+    ("require", {"MEMSNAP_ARM": "cold"}, "is dormant: memsnap arm "),
+    ("auto", {"MEMSNAP_ARM": "standby"}, "is dormant: memsnap arm "),
+])
+def test_what_the_recorder_did_not_record_is_not_within_a_limit(bench, choice, variables, reason):
+    job = run_recorded(bench, LEAKY, f"--memsnap={choice}", **variables)
+
+    assert job.code == 1 and failures(job) == ["test_much"], job.stdout
+    assert reason in job.stdout
+
+
+def test_a_recording_that_was_deleted_measures_nothing(bench):
+    job = run_recorded(bench, """
+        import glob, os
+
+        def test_first():
+            kept.append(take(1))
+            for path in glob.glob("ring-*.bin*"):
+                os.unlink(path)
+
+        @pytest.mark.limit_gpu_memory("1 MiB")
+        def test_much():
+            take(900)
+    """, "--memsnap=require")
+
+    assert job.code == 1 and failures(job) == ["test_much"], job.stdout
+    assert "it has no recording: its recording was deleted" in job.stdout
+
+
+def test_without_a_gpu_in_use_nothing_was_taken_whatever_became_of_the_recorder(bench):
+    job = run_recorded(bench, """
+        @pytest.mark.limit_gpu_memory("0")
+        def test_on_the_cpu():
+            assert torch.ones(3).sum() == 3
+    """, "--memsnap=require", MEMSNAP_DISABLE="1")
+
+    assert job.code == 0, job.stdout

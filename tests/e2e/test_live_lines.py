@@ -12,6 +12,7 @@ import threading
 import pytest
 
 from conftest import BUILD, REPLAY
+from this_host import as_another, own_process
 
 ENCODE = BUILD / "fixtures/encode/memsnap-encode"
 MIB = 1 << 20
@@ -33,13 +34,8 @@ def header(**fields) -> str:
     return "memsnap-events 1\nheader ring_records=4096 " + " ".join(f"{name}={value}" for name, value in fields.items()) + "\n"
 
 
-def own_process() -> dict:
-    """Header fields that name this process."""
-    fields = pathlib.Path("/proc/self/stat").read_text().rpartition(")")[2].split()
-    return {"pid": os.getpid(), "process_start_ticks": fields[19], "pid_namespace": os.stat("/proc/self/ns/pid").st_ino}
-
-
 def encoded(path: pathlib.Path, text: str) -> pathlib.Path:
+    path.parent.mkdir(exist_ok=True)
     subprocess.run([ENCODE, "-", path], input=text, text=True, check=True)
     return path
 
@@ -117,14 +113,34 @@ def test_steps_that_the_recorder_thinned_out_are_counted_in(tmp_path):
         (own_process(), "", "recording", True),
         (own_process() | {"process_start_ticks": 1}, "", "killed", False),
         (own_process() | {"pid_namespace": 1}, "", "recording", None),
+        (own_process() | {"host_key": 5, "process_start_ticks": 1}, "", "recording", None),
+        (own_process() | {"host_key": 0}, "", "recording", None),
         (own_process(), "exit 7\n", "ended", True),
         (own_process() | {"superseded": 1}, "", "superseded", True),
         (own_process() | {"arm_state": "cold", "disarmed_at": 5}, "", "disarmed", True),
+        (own_process() | {"arm_state": "cold", "disarmed_at": 5, "process_start_ticks": 1}, "", "disarmed", False),
     ],
 )
 def test_the_state_of_a_job_is_told_by_its_process_and_its_file(tmp_path, fields, end, state, alive):
     (view,) = look(encoded(tmp_path / "ring-1.bin", header(**fields) + NOW + end))
     assert (view["state"], view["alive"], view["exit_status"]) == (state, alive, 7 if end else None)
+
+
+@pytest.mark.parametrize(("changed", "end", "told"), [({}, "", True), ({"process_start_ticks": 1, "superseded": 1}, "", False), ({"host_key": 5}, "", False), ({}, "exit 0\n", False)])
+def test_ages_are_told_of_a_process_that_runs_here_alone(tmp_path, changed, end, told):
+    text = header(clock_source="monotonic_ns", **(own_process() | changed)) + "anchor counter=0 monotonic_ns=0\n" + NOW + "anchor counter=9000000000 monotonic_ns=9000000000\n" + end
+    (view,) = look(encoded(tmp_path / "ring-1.bin", text))
+    assert (view["devices"][0]["report_age_ns"] is not None) == told
+
+
+def test_a_folder_that_may_not_be_listed_is_a_line_with_its_error(tmp_path):
+    encoded(tmp_path / "closed/ring-1.bin", header() + NOW)
+    ring = encoded(tmp_path / "ring-2.bin", header() + NOW)
+    (tmp_path / "closed").chmod(0)
+    done = as_another([REPLAY, "live", tmp_path / "closed", ring])
+    (tmp_path / "closed").chmod(0o700)
+    closed, other = map(json.loads, done.stdout.splitlines())
+    assert (done.returncode, closed["error"]["code"], closed["file"]) == (5, 5, str(tmp_path / "closed")) and "devices" in other
 
 
 def test_a_file_that_waits_to_be_armed_tells_who_it_is_and_nothing_else(tmp_path):

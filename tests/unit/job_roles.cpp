@@ -4,7 +4,9 @@
 #include "job_roles.h"
 
 #include "catch.h"
+#include "job.h"
 #include "job_levels.h"
+#include "job_merge.h"
 
 using namespace memsnap;
 
@@ -12,12 +14,13 @@ namespace {
 
 constexpr uint64_t kSecond_ns = 1'000'000'000;
 
-// Seen until its fifth second, and then gone.
+// Seen until its fifth second, and then gone, as was seen on its own host.
 JobProcess process(uint32_t pid, uint64_t host_key = 1) {
     JobProcess one;
     one.header.pid = pid;
     one.header.host_key = host_key;
     one.header.pid_namespace = 9;
+    one.alive = false;
     one.first_seen_ns = 0;
     one.last_seen_ns = 5 * kSecond_ns;
     return one;
@@ -52,7 +55,7 @@ TEST_CASE("without a failure nobody followed, and those without an exit were kil
     CHECK(roles({exited(1, 1, kSecond_ns), exited(2, 0, kSecond_ns), process(3)}) ==
           std::vector{JobRole::ended, JobRole::ended, JobRole::killed});
     JobProcess alive = process(4);
-    alive.running = true;
+    alive.alive = true;
     CHECK(roles({alive}) == std::vector{JobRole::running});
 }
 
@@ -102,6 +105,62 @@ TEST_CASE("one that was killed followed only when it was seen after the first fa
     CHECK(with_last(3 * kSecond_ns - kSignOfLife_ns) == std::pair(JobRole::killed, JobOrder::untold));
     CHECK(with_last(3 * kSecond_ns - kSignOfLife_ns - 2'000'000) ==
           std::pair(JobRole::killed, JobOrder::before));
+}
+
+TEST_CASE("one that nobody here can see is not called dead, whenever its last sign of life was") {
+    const auto with_last = [](std::optional<uint64_t> last_ns) {
+        JobProcess one = process(2, 7);
+        one.alive = std::nullopt;
+        one.last_seen_ns = last_ns;
+        const JobRoles told = roles_of({failing(1, 30 * kSecond_ns), one}, {});
+        return std::pair(told.parts[1].role, told.parts[1].order);
+    };
+    CHECK(with_last(40 * kSecond_ns) == std::pair(JobRole::no_end_seen, JobOrder::after));
+    CHECK(with_last(30 * kSecond_ns) == std::pair(JobRole::no_end_seen, JobOrder::untold));
+    CHECK(with_last(kSecond_ns) == std::pair(JobRole::no_end_seen, JobOrder::untold));
+    CHECK(with_last(std::nullopt) == std::pair(JobRole::no_end_seen, JobOrder::untold));
+}
+
+TEST_CASE("one that was disarmed to cold is not called killed, and one that exited is told by its exit") {
+    JobProcess disarmed = process(2);
+    disarmed.header.arm_state = ArmState::cold;
+    disarmed.header.disarmed_ticket = 5;
+    CHECK(roles({failing(1, kSecond_ns), disarmed}) == std::vector{JobRole::failed_first, JobRole::disarmed});
+    disarmed.header.exit_ticket = 9;
+    CHECK(roles({failing(1, kSecond_ns), disarmed}) == std::vector{JobRole::failed_first, JobRole::ended});
+}
+
+TEST_CASE("a failure in an earlier recording of a process is its own, and one that it got over") {
+    JobProcess earlier = failing(1, kSecond_ns), newest = exited(1, 3, 9 * kSecond_ns);
+    earlier.header.process_start_ticks = newest.header.process_start_ticks = 77;
+    earlier.header.superseded = true;
+    newest.first_seen_ns = 6 * kSecond_ns;
+    JobProcess namesake = newest;
+    namesake.header.process_start_ticks = 78;
+
+    std::vector<Error> unread;
+    const std::vector<JobProcess> told = one_of_each({newest, namesake, earlier}, unread);
+    REQUIRE(told.size() == 2);
+    CHECK(told[0].earlier_count == 1);
+    CHECK(told[0].incident == JobIncident::survived);
+    CHECK(told[0].failure.has_value());
+    CHECK(told[0].header.exit_status == 3);
+    CHECK(told[0].first_seen_ns == 0);
+    CHECK(told[0].last_seen_ns == 9 * kSecond_ns);
+    CHECK(told[1].earlier_count == 0);
+    CHECK(unread.empty());
+}
+
+TEST_CASE("a job of which nothing can be read is called dormant only where all of it is") {
+    const auto status = [](std::initializer_list<ErrorCode> codes) {
+        Job job;
+        for (const ErrorCode code : codes)
+            job.processes.emplace_back().error.emplace().code = code;
+        return exit_status(job);
+    };
+    CHECK(status({ErrorCode::dormant, ErrorCode::corrupt}) == 4);
+    CHECK(status({ErrorCode::dormant, ErrorCode::dormant}) == 7);
+    CHECK(status({}) == 0);
 }
 
 TEST_CASE("a victim is one whose card was mostly held by others of its job, by pid, namespace and host") {

@@ -3,8 +3,11 @@
 // Files that were made in standby: where the window of the last armed time begins and ends, and what is live
 // there.
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 
 #include "catch.h"
+#include "reader.h"
 #include "ring_fixture.h"
 
 using namespace memsnap;
@@ -129,4 +132,20 @@ TEST_CASE("a record that a hook stored after the end costs the one whose slot it
     CHECK(window.events.end_ticket() == end);
     CHECK(window.facts.missing_count == 0);
     CHECK(addresses_at_end(window).size() == 16);
+}
+
+TEST_CASE("a file that is armed between its opening and the first look at it is not called damaged") {
+    RingWriter ring = in_standby();
+    ring.arm();
+    const std::vector<std::byte>& armed = ring.bytes();
+    const Folder folder;
+    const std::string path = folder.file("ring.bin");
+    std::ofstream(path, std::ios::binary)
+        .write(reinterpret_cast<const char*>(armed.data()), static_cast<std::streamsize>(armed.size()));
+    std::filesystem::resize_file(path, armed.size() / 2);
+    auto opened = RingFile::open(path);
+    REQUIRE(opened);
+    std::filesystem::resize_file(path, armed.size());
+
+    CHECK(Reader(std::move(*opened)).read(false));
 }

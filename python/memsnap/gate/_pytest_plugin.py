@@ -90,19 +90,29 @@ def _or_fail(measure, *arguments):
     pytest.fail(f"memsnap: {problem}", pytrace=False)
 
 
-@pytest.hookimpl(wrapper=True)
+def _hold(stretch, limits: list[_Limit]) -> None:
+    broken = _or_fail(_end, stretch, limits)
+    if broken:
+        pytest.fail("\n".join(broken), pytrace=False)
+
+
+# The wrapper that every pytest knows: the plugin is loaded into all that are installed beside memsnap, and must not break one. First, so that
+# nothing is left half done where an outcome cannot be changed and the failure has to be raised (pluggy before 1.1).
+@pytest.hookimpl(hookwrapper=True, tryfirst=True)
 def pytest_runtest_call(item):
     choice = item.config.getoption("--memsnap")
     limits = [] if choice == "off" else _limits_of(item)
     if not limits:
-        return (yield)
+        yield
+        return
     stretch = _or_fail(_begin, item, choice)
-    try:
-        result = yield
-    except BaseException:
+    outcome = yield
+    if outcome.excinfo is not None:
         stretch.close()
-        raise
-    broken = _or_fail(_end, stretch, limits)
-    if broken:
-        pytest.fail("\n".join(broken), pytrace=False)
-    return result
+        return
+    try:
+        _hold(stretch, limits)
+    except BaseException as failure:
+        if not hasattr(outcome, "force_exception"):
+            raise
+        outcome.force_exception(failure)

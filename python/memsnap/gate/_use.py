@@ -10,7 +10,8 @@ import os
 import subprocess
 import sys
 
-from .. import _native, _running, _tools
+from .. import _native, _tools
+from ..control import _header, _targets
 
 _NAME_BYTES = 255  # the recorder keeps no more
 
@@ -43,13 +44,34 @@ def _sites(rows: list) -> tuple[Site, ...]:
 
 
 def _recording() -> str | None:
-    """The file that this process records into."""
-    mapped = [one for one in _running.find([os.getpid()]) if not one.deleted]
-    return mapped[-1].path if mapped else None
+    """The file that this process records into. Raises NotMeasured where it is dormant."""
+    found = _targets.current(os.getpid())
+    if found is None:
+        return None
+    try:
+        with _header.Recording(found.path) as recording:
+            state = recording.header.arm_state
+    except _header.Unusable as unusable:
+        raise NotMeasured(f"its recording {found.shown} cannot be read: {unusable}") from None
+    if state != _header.IN_STATE_RECORDING:
+        raise NotMeasured(f"its recording {found.shown} is dormant: memsnap arm {os.getpid()}, or leave MEMSNAP_ARM out")
+    return found.path
+
+
+def _cuda():
+    """torch.cuda where this process uses a GPU by it; None where it does not."""
+    torch = sys.modules.get("torch")
+    return torch.cuda if torch is not None and torch.cuda.is_initialized() else None
+
+
+def _why_no_recording() -> str:
+    if os.environ.get("MEMSNAP_DISABLE") == "1":
+        return "MEMSNAP_DISABLE is 1"
+    return _targets.why_nothing(os.getpid())
 
 
 def _last_range(path: str) -> dict | None:
-    command = [_tools.find(_tools.REPLAY), "ranges", path, "--json", "-"]
+    command = [_tools.find(_tools.REPLAY), "ranges", path, "--with-names", "--json", "-"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise NotMeasured(done.stderr.strip() or f"memsnap-replay ended with {done.returncode}")
@@ -60,13 +82,12 @@ class Recorded:
     """By the recorder: a range of the program, and what memsnap-replay says of it."""
 
     def __init__(self, name: str):
+        """Raises NotMeasured and _tools.Missing, and has no range open then."""
+        path = _recording()
+        last = None if path is None else _last_range(path)
+        self._closed_before = last and last["range"]["end_ticket"]
         text = name.encode("utf-8", "replace")[-_NAME_BYTES:]
         self._range = _native.begin(_native.RANGE, text, len(text), 0)
-        self._closed_before = None
-        path = _recording()
-        if path is not None:
-            last = _last_range(path)
-            self._closed_before = last and last["range"]["end_ticket"]
 
     def close(self) -> None:
         """Without an answer."""
@@ -77,7 +98,9 @@ class Recorded:
         self.close()
         path = _recording()
         if path is None:
-            return []  # a process that took no memory of a GPU has no recording
+            if _cuda() is not None:
+                raise NotMeasured(f"it has no recording: {_why_no_recording()}")
+            return []  # a process that does not use a GPU has no recording
         last = _last_range(path)
         if last is None or last["range"]["end_ticket"] == self._closed_before:
             raise NotMeasured(f"its range is not in {path} any more: a larger MEMSNAP_RING_MB keeps it")
@@ -101,16 +124,12 @@ class Counted:
     def __init__(self):
         self._begin = {}
         for device in self._devices():
-            self._begin[device] = self._cuda().memory_allocated(device)
-            self._cuda().reset_peak_memory_stats(device)
+            self._begin[device] = _cuda().memory_allocated(device)
+            _cuda().reset_peak_memory_stats(device)
 
     @staticmethod
-    def _cuda():
-        return sys.modules["torch"].cuda
-
-    def _devices(self) -> range:
-        torch = sys.modules.get("torch")
-        return range(torch.cuda.device_count()) if torch is not None and torch.cuda.is_initialized() else range(0)
+    def _devices() -> range:
+        return range(_cuda().device_count()) if _cuda() is not None else range(0)
 
     def close(self) -> None:
         """Nothing is open."""
@@ -119,6 +138,6 @@ class Counted:
         uses = []
         for device in self._devices():
             begin = self._begin.get(device, 0)
-            peak, now = self._cuda().max_memory_allocated(device), self._cuda().memory_allocated(device)
+            peak, now = _cuda().max_memory_allocated(device), _cuda().memory_allocated(device)
             uses.append(Use(device, begin, max(0, peak - begin), max(0, now - begin)))
         return uses

@@ -11,6 +11,11 @@ RUNNING = ("recording", "standby", "cold", "disarmed", "detached")
 DORMANT = ("cold", "disarmed", "detached")
 
 
+def runs(view: dict) -> bool:
+    """As far as anybody can tell. A recording that was disarmed is called so whatever became of its process."""
+    return view.get("state") in RUNNING and view.get("alive") is not False
+
+
 @dataclasses.dataclass(frozen=True)
 class Row:
     """A recording and one of its devices; `device` is None where it tells of none."""
@@ -91,7 +96,7 @@ def sorted_rows(rows: list[Row], by: str) -> list[Row]:
     """Running jobs first; equal ones by process and device."""
 
     def key(row: Row) -> tuple:
-        return (row.view.get("state") not in RUNNING, *SORTS[by](row), row.pid or 0, row.view["file"], row.number("device") or 0)
+        return (not runs(row.view), *SORTS[by](row), row.pid or 0, row.view["file"], row.number("device") or 0)
 
     return sorted(rows, key=key)
 

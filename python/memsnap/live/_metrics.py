@@ -73,7 +73,7 @@ class Collection(Collector):
         told = []
         for view in views:
             ring = view.get("ring_id")
-            over = view.get("state") not in _lanes.RUNNING and "error" not in view
+            over = not _lanes.runs(view) and "error" not in view
             if over and (ring not in self._ordinals or time.monotonic() - self._ended_at.setdefault(ring, time.monotonic()) > _ENDED_SECONDS):
                 self._source.forget(view["file"])
                 self._ordinals.pop(ring, None)

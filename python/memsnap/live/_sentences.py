@@ -69,6 +69,8 @@ def state_sentence(view: dict, pid: int | None, verdict: dict | None) -> str:
         return f"gone without its end being seen (killed, or _exit){f' after {failed}' if failed else ''}; {why}"
     if state in _lanes.DORMANT:
         kept = "nothing is kept" if state == "cold" else "what was recorded stays"
+        if not _lanes.runs(view):
+            return f"{state}, and the process is gone" + (f"; {failed}: {why}" if failed else "")
         return f"{state}, {kept}; to record: memsnap arm {pid}" + (f"; {failed}: {why}" if failed else "")
     if state == "standby":
         return f"standby, what is live is kept without events; to record: memsnap arm {pid}" + (f"; {failed}: {why}" if failed else "")
