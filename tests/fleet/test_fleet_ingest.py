@@ -185,6 +185,43 @@ def test_a_folder_that_is_no_lake_is_left_as_it_is(tmp_path):
     assert "is no lake" in fleet("report", tmp_path / "nowhere", status=3)
 
 
+def test_what_was_rejected_and_is_taken_later_does_not_count_as_rejected_any_more(tmp_path):
+    folder, lake = tmp_path / "given", tmp_path / "lake"
+    path = receipt("external", folder, ledger=True)
+    other = receipt("retention", tmp_path / "other", ledger=True)
+    recording("retention", folder / "ring.bin")
+    path.rename(tmp_path / "kept.json")
+    other.rename(path)  # the receipt of another beside the ledger
+    (folder / "broken.json").write_text("{")
+
+    def rejected() -> tuple:
+        listed = [row["reason"] for row in query(lake, "SELECT reason FROM rejected ORDER BY 1")]
+        return report(lake)["totals"]["rejected_files"], listed
+
+    alone = {"MEMSNAP_REPLAY": str(tmp_path / "missing"), "PATH": "/nowhere"}
+    lines = path.with_suffix(".csv").read_text().splitlines()
+    late = [",".join([str(int(line.split(",")[0]) + 1000), *line.split(",")[1:]]) for line in lines[1:]]
+    path.with_suffix(".csv").write_text("\n".join([lines[0], *late]) + "\n")
+    fleet("ingest", folder, "--to", lake, status=1, **alone)
+    assert rejected() == (3, ["ledger_of_another", "no_replay", "not_json"])
+
+    path.unlink()
+    fleet("ingest", folder, "--to", lake, status=1)
+    assert rejected() == (1, ["not_json"])
+    assert query(lake, "SELECT count(*) AS n FROM receipts") == [{"n": 1}]
+    assert "0 receipts" in (again := fleet("ingest", folder, "--to", lake, status=1, **alone)) and "no_replay" not in again
+
+
+def test_a_lake_whose_file_is_damaged_says_so(lake, tmp_path):
+    for table, *asked in (("receipts", "report"), ("receipts", "report", "--engine", "ray"), ("events", "query", "SELECT 1")):
+        copy = tmp_path / "-".join([table, *asked])
+        shutil.copytree(lake, copy)
+        damaged = next((copy / table).rglob("*.parquet"))
+        damaged.write_bytes(damaged.read_bytes()[:-30])
+        told = fleet(asked[0], copy, *asked[1:], status=3)
+        assert f"{damaged}" in told and "restore it" in told and told.count("\n") == 1, told
+
+
 def test_a_lake_that_lost_a_file_says_so(lake, tmp_path):
     shutil.copytree(lake, tmp_path / "lake")
     lost = next((tmp_path / "lake/receipts").rglob("*.parquet"))

@@ -77,6 +77,20 @@ def test_a_report_is_one_screen_and_says_how_much_it_leaves_out(lake, truth):
     )
 
 
+def test_one_table_is_whole(lake, truth):
+    from memsnap.fleet import _render
+
+    for by in ("site", "day"):
+        rows = fleet("report", lake, "--by", by, "--markdown").splitlines()
+        assert len([row for row in rows if row.startswith("| ")]) == 1 + len(truth[by])
+    many = {"value": None, "runs": 1, "incidents": 1, "jobs": 1, "incident_jobs": 1, "classes": {}}
+    many |= {"incident_jobs_permille_low": 0, "incident_jobs_permille_high": 1000}
+    everything = {name: [{**many, "value": str(number)} for number in range(500)] for name in _render.BY.values()}
+    for by in _render.BY:
+        (table,) = _render.tables(everything | {"week": everything["week"][:3]} if by != "week" else everything, by)
+        assert (len(table.rows), table.more) == (500, 0)
+
+
 def test_the_shares_and_ratios_are_those_of_the_counts(lake):
     found = report(lake)
     rows = query(lake, "SELECT job, class, torch_version, count(*) AS n FROM runs GROUP BY ALL")

@@ -73,6 +73,32 @@ def test_several_at_once_leave_one_whole_version(made, tmp_path):
     assert sorted(entry.name for entry in tmp_path.iterdir()) == [made.folder.name, "current"]
 
 
+def in_a_container(tree, folder):
+    """An install whose process number is the same each time, as in containers; skips where that is not allowed."""
+    if subprocess.run(["unshare", "-pf", "true"], capture_output=True).returncode != 0:
+        pytest.skip("process numbers of their own are not allowed here")
+    return subprocess.Popen(["unshare", "-pf", tree / "bin/memsnap-install-to", folder], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+
+
+def test_what_a_killed_install_of_the_same_process_number_left_disturbs_none_and_nothing_gets_into_a_version(made, other_build, tmp_path):
+    for number in range(1, 9):
+        for build in (made, other_build):
+            (tmp_path / f".new-{build.folder.name}-{number}").mkdir()
+            (tmp_path / f".link-{build.folder.name}-{number}").symlink_to(build.folder.name)
+    for build in (made, other_build, made):
+        process = in_a_container(build.folder, tmp_path)
+        assert (process.communicate()[1], process.returncode) == ("", 0)
+        assert os.readlink(tmp_path / "current") == build.folder.name
+        assert subprocess.run(["diff", "-r", "--no-dereference", build.folder, tmp_path / build.folder.name]).returncode == 0
+
+
+def test_several_of_one_process_number_at_once_leave_whole_versions_that_all_may_read(made, other_build, tmp_path):
+    running = [in_a_container(build.folder, tmp_path) for _ in range(3) for build in (made, other_build)]
+    assert [(process.communicate()[1], process.returncode) for process in running] == [("", 0)] * 6
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == sorted(["current", made.folder.name, other_build.folder.name])
+    assert (tmp_path / made.folder.name).stat().st_mode & 0o777 == 0o755
+
+
 def test_use_and_troubles_are_told_apart(made, tmp_path):
     assert subprocess.run([made.folder / "bin/memsnap-install-to"], capture_output=True).returncode == 2
     gone = install(made.folder, tmp_path / "gone")
@@ -101,7 +127,7 @@ def test_busybox_is_enough(made, other_build, tmp_path):
     """As in an init container that has nothing else."""
     tools, target = tmp_path / "tools", tmp_path / "target"
     tools.mkdir(), target.mkdir()
-    for tool in ("sh", "cp", "mv", "ln", "sync", "readlink", "cat", "chmod", "mkdir", "rm"):
+    for tool in ("sh", "cp", "mv", "ln", "sync", "readlink", "cat", "chmod", "mktemp", "rm"):
         (tools / tool).symlink_to(BUSYBOX)
     for build in (made, other_build, made):
         done = subprocess.run([tools / "sh", build.folder / "bin/memsnap-install-to", target], env={"PATH": str(tools)}, capture_output=True, text=True)

@@ -72,6 +72,18 @@ def test_the_batch_script_gives_the_jobs_exit_code_and_reads_the_recordings_of_a
     ]
 
 
+def test_the_line_of_the_batch_script_that_arms_finds_the_recordings_of_the_job(tmp_path):
+    script = (RECIPES / "slurm-job.sbatch").read_text()
+    line = re.search(r"^# +(srun .* arm .*)$", script, re.M).group(1).replace("JOB", "42")
+    fake(tmp_path / "bin", "srun", '#!/bin/sh\nwhile [ "${1#-}" != "$1" ]; do shift; done\nexec "$@"\n')
+    fake(tmp_path / "bin", "python", '#!/bin/sh\ntouch "$MEMSNAP_OUT"\n')
+    fake(tmp_path / "bin", "memsnap", '#!/bin/sh\nprintf "%s\\n" "$@"\n')
+    path = f"{tmp_path / 'bin'}:{os.environ['PATH']}"
+    assert run(["sh", RECIPES / "slurm-job.sbatch"], tmp_path, SLURM_JOB_ID="42", PATH=path).returncode == 0
+    action, pattern, *_ = run(["sh", "-c", line], tmp_path, PATH=path).stdout.splitlines()
+    assert action == "arm" and [found.parent.name for found in tmp_path.glob(pattern)] == ["42"]
+
+
 # MPI
 
 @pytest.mark.parametrize("told, passes", [("mpirun (Open MPI) 4.1.4", ["-x", "LD_PRELOAD={library}", "-x", "MEMSNAP_OUT"]),
@@ -139,10 +151,27 @@ def test_the_pod_finds_the_library_where_the_init_container_puts_it():
     volumes = {volume["name"] for volume in pod["volumes"]}
     mounts = {mount["name"]: mount for container in (init, train) for mount in container["volumeMounts"]}
     assert set(mounts) == volumes == {"memsnap", "recordings"}
-    assert init["args"] == [MOUNTED] == [init["volumeMounts"][0]["mountPath"]]
+    assert [init["volumeMounts"][0]["mountPath"]] == [MOUNTED]
     variables = {row["name"]: row.get("value") for row in train["env"]}
     assert variables["LD_PRELOAD"] == f"{MOUNTED}/current/lib/libmemsnap.so" and mounts["memsnap"]["readOnly"] is True
     assert variables["MEMSNAP_OUT"].startswith(mounts["recordings"]["mountPath"] + "/") and "%t" in variables["MEMSNAP_OUT"]
+
+
+def test_the_pod_goes_on_where_the_copy_fails_or_the_installer_is_missing(made, tmp_path):
+    (job,) = documents("kubernetes-job.yaml")
+    shell, option, script = job["spec"]["template"]["spec"]["initContainers"][0]["command"]
+    assert job["spec"]["template"]["spec"]["restartPolicy"] == "Never" and f"/opt/memsnap/bin/memsnap-install-to {MOUNTED}" in script
+    for top in (made.folder, tmp_path / "missing"):
+        for folder, is_made in ((tmp_path / "volume", True), (tmp_path / "gone", False)):
+            folder.mkdir(exist_ok=True) if is_made else None
+            done = run([shell, option, script.replace("/opt/memsnap", str(top)).replace(f" {MOUNTED}", f" {folder}")], tmp_path)
+            assert done.returncode == 0 and (done.stderr != "") == (top != made.folder or not is_made)
+    assert (tmp_path / "volume/current/lib/libmemsnap.so").is_file()
+
+
+def test_a_node_without_memsnap_does_not_hold_up_the_pods_that_mount_it():
+    told = re.search(r"^#   volumes: +(\[.*\])", (RECIPES / "kubernetes-daemonset.yaml").read_text(), re.M).group(1)
+    assert yaml.safe_load(told)[0]["hostPath"] == {"path": "/opt/memsnap", "type": "DirectoryOrCreate"}
 
 
 def test_the_image_of_the_recipes_is_named_by_its_version():

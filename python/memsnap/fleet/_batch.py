@@ -132,20 +132,24 @@ class _Batch:
         return labels
 
     def take(self, source: Source) -> None:
-        digest = None
+        digest = None  # known before anything else can go wrong: a file that is taken later does not count as rejected any more
         try:
             if source.kind == "document":
                 data = read_at_most(source.path, _receipt.TEXT_AT_MOST_BYTES)
                 digest = hashlib.sha256(data).hexdigest()
                 self._document(source, data, digest)
-            elif source.kind == "ledger":
+            else:
                 descriptor = open_regular(source.path)
                 try:
-                    digest = self._ledger_file(source, descriptor, self.receipts_by_stem.get(source.stem, lambda: None)())
+                    if source.kind == "recording" and os.pread(descriptor, len(_MAGIC), 0) != _MAGIC:
+                        raise _receipt.NotOurs
+                    digest = _ledger.text_digest(descriptor)
+                    if source.kind == "ledger":
+                        self._ledger_file(source, descriptor, digest, self.receipts_by_stem.get(source.stem, lambda: None)())
+                    else:
+                        self._recording(source, digest)
                 finally:
                     os.close(descriptor)
-            else:
-                self._recording(source)
         except _receipt.NotOurs:
             self.counts["ignored"] += 1
         except Rejected as error:
@@ -173,8 +177,8 @@ class _Batch:
             self.receipts_by_stem[source.stem] = lambda: row
         elif schema.startswith("memsnap.job."):
             row = _job.row_of(document, _receipt.verify(document, data), digest, self._labels(source.path))
+            self._is_new("sources", digest)
             if self._is_new("jobs", row["job_digest"]):
-                self.identities["sources"].add(digest)
                 self.rows["jobs"].append(row)
                 self.counts["jobs"] += 1
             else:
@@ -189,24 +193,23 @@ class _Batch:
 
     def _receipt(self, document: dict, digest: str, path: str) -> dict:
         row = _rows.row_of(document, digest, self._labels(path))
+        self._is_new("sources", digest)  # taken, also where another file has brought the same receipt
         if self._is_new("receipts", row["receipt_id"]):
-            self.identities["sources"].add(digest)
             self.rows["receipts"].append(row)
             self.counts["receipts"] += 1
         else:
             self.counts["already"] += 1
         return row
 
-    def _ledger_file(self, source: Source, descriptor: int, receipt: dict | None) -> str:
-        digest = _ledger.text_digest(descriptor)
+    def _ledger_file(self, source: Source, descriptor: int, digest: str, receipt: dict | None) -> None:
         if not self.plan.with_events:
             self.counts["ignored"] += 1
-            return digest
+            return
         receipt_id = receipt and receipt["receipt_id"]
         identity = _rows.short_hash([digest, receipt_id])  # a ledger has no time in it: those of two runs may be the same text
         if identity in self.known["ledgers"]:
             self.counts["already"] += 1
-            return digest
+            return
         try:
             first, last, count = _ledger.verify(descriptor)
         except Rejected as error:
@@ -218,7 +221,8 @@ class _Batch:
             raise Rejected("ledger_of_another", "its tickets are not those of the receipt beside it")
         if not self._is_new("ledgers", identity):
             self.counts["already"] += 1
-            return digest
+            return
+        self._is_new("sources", digest)
         constants = {"ledger_id": identity, "receipt_id": receipt_id, "day": receipt and receipt["day"]}
         constants["job"] = receipt["job"] if receipt else self._labels(source.path)["job"]
         try:
@@ -228,16 +232,8 @@ class _Batch:
             raise OSError(errno.ESTALE, "changed while it was read", source.path) from None  # half of it is staged: the batch is void
         self.counts["ledgers"] += 1
         self.counts["events"] += count
-        return digest
 
-    def _recording(self, source: Source) -> None:
-        descriptor = open_regular(source.path)
-        try:
-            if os.pread(descriptor, len(_MAGIC), 0) != _MAGIC:
-                raise _receipt.NotOurs
-            digest = _ledger.text_digest(descriptor)
-        finally:
-            os.close(descriptor)
+    def _recording(self, source: Source, digest: str) -> None:
         if digest in self.known["sources"] or digest in self.identities["sources"]:
             self.counts["already"] += 1
             return
@@ -254,7 +250,7 @@ class _Batch:
             if self.plan.with_events:
                 descriptor = open_regular(ledger)
                 try:
-                    self._ledger_file(source, descriptor, row)
+                    self._ledger_file(source, descriptor, _ledger.text_digest(descriptor), row)
                 finally:
                     os.close(descriptor)
         finally:

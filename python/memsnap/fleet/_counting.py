@@ -23,6 +23,12 @@ def left_out(receipts) -> list[str]:
     return sorted(lost)
 
 
+@_views.damage_told()
+def _rejected_count(connection) -> int:
+    return connection.execute("SELECT count(DISTINCT source_token) FROM rejected").fetchone()[0]
+
+
+@_views.damage_told()
 def _first_failures(connection, since: str | None, until: str | None) -> list[dict]:
     """By rank: in how many jobs it was the first to fail, and of which class most often."""
     rows = connection.execute(
@@ -47,6 +53,4 @@ def report(lake: Lake, since: str | None, until: str | None, engine: str, worker
     else:
         counts = _views.count_files(files, threads=workers)
     connection = _views.open_tables(lake, ("jobs", "rejected"))
-    taken = lake.known()["sources"]  # a file that an older memsnap could not read may have been taken since
-    rejected_count = sum(source not in taken for (source,) in connection.execute("SELECT source_sha256 FROM all_rejected").fetchall())
-    return _report.make(counts, rejected_count, _first_failures(connection, since, until), since, until)
+    return _report.make(counts, _rejected_count(connection), _first_failures(connection, since, until), since, until)

@@ -34,18 +34,14 @@ def run(lake: Lake, text: str, threads: int | None, memory: str | None):
     try:
         statements = connection.extract_statements(text)
     except duckdb.Error as error:
-        raise Refused(_first_line(error)) from None
+        raise Refused(_views.first_line(error)) from None
     if len(statements) != 1 or statements[0].type not in (duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN):
         raise Refused("one statement that reads (SELECT, DESCRIBE, EXPLAIN) is taken, and nothing else")
     try:
         result = connection.execute(statements[0])
         return [column[0] for column in result.description], _fetched(result)
     except duckdb.Error as error:
-        raise Refused(_first_line(error)) from None
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).partition("\n")[0]
+        raise Refused(_views.first_line(error)) from None
 
 
 def _fetched(result):
@@ -54,7 +50,7 @@ def _fetched(result):
     try:
         yield from iter(result.fetchone, None)
     except duckdb.Error as error:
-        raise Refused(_first_line(error)) from None
+        raise Refused(_views.first_line(error)) from None
 
 
 def _plain(value):

@@ -11,6 +11,7 @@ import os
 import socket
 
 from . import _batch, _counting, _views
+from ._lake import Unusable
 from ._sources import Source
 
 _FILES_A_PART = 64
@@ -71,6 +72,21 @@ def _results(ray, items: list[dict], function, workers: int | None):
     yield from work.iter_rows()
 
 
+def _texts(ray, items: list[dict], function, workers: int | None):
+    """The text that `function` makes of each item. Raises Unusable where it does: Ray would log the exception, and hide it in one of its own."""
+
+    def said(item: dict) -> dict:
+        try:
+            return {"text": function(item), "damage": ""}
+        except Unusable as error:
+            return {"text": "", "damage": str(error)}
+
+    for row in _results(ray, items, said, workers):
+        if row["damage"]:
+            raise Unusable(row["damage"])
+        yield row["text"]
+
+
 def batches(plan: _batch.Plan, work: list[list[Source]], workers: int | None, address: str | None):
     """Outcomes of _batch.take with the number of their batch, in any order."""
 
@@ -89,15 +105,15 @@ def counts(files: list[str], workers: int | None, address: str | None) -> dict[s
     if not parts:
         return _views.added([])
 
-    def cases(item: dict) -> dict:
-        return {"cases": json.dumps(_views.repeated_cases(json.loads(item["files"]), threads=1))}
+    def cases(item: dict) -> str:
+        return json.dumps(_views.repeated_cases(json.loads(item["files"]), threads=1))
 
     with _cluster(address, workers) as ray:
         items = [{"files": json.dumps(part)} for part in parts]
-        found = (tuple(case) for row in _results(ray, items, cases, workers) for case in json.loads(row["cases"]))
+        found = (tuple(case) for text in _texts(ray, items, cases, workers) for case in json.loads(text))
         left_out = ray.put(_counting.left_out(found))
 
-        def count(item: dict) -> dict:
-            return {"counts": _views.packed(_views.count_files(json.loads(item["files"]), ray.get(left_out), threads=1))}
+        def count(item: dict) -> str:
+            return _views.packed(_views.count_files(json.loads(item["files"]), ray.get(left_out), threads=1))
 
-        return _views.added([_views.unpacked(row["counts"]) for row in _results(ray, items, count, workers)])
+        return _views.added(map(_views.unpacked, _texts(ray, items, count, workers)))

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 _BARS = "▁▂▃▄▅▆▇█"
 _ROWS = {"class": 12, "torch_version": 4, "device": 4, "allocator": 3, "site": 4, "cohorts": 5, "probes": 3, "first_failures": 3}
-_ALL_ROWS = 40
 WIDTH = 100
 BY = {
     "class": "class",
@@ -54,7 +53,7 @@ def _most_classes(classes: dict) -> str:
     return ", ".join(f"{name} {number}" for name, number in ordered[:2]) + (", …" if len(ordered) > 2 else "")
 
 
-def _dimension_table(report: dict, name: str, limit: int) -> Table:
+def _dimension_table(report: dict, name: str, limit: int | None = None) -> Table:
     rows = report[name]
     cells = [
         [
@@ -70,7 +69,7 @@ def _dimension_table(report: dict, name: str, limit: int) -> Table:
     return Table(name, ["runs", "incidents", "jobs hit", "95 %", "most"], cells, (1, 2, 3, 4), len(rows) - len(cells))
 
 
-def _class_table(report: dict, limit: int) -> Table:
+def _class_table(report: dict, limit: int | None = None) -> Table:
     weeks = report["week"][-26:]
     cells = [
         [row["value"], str(row["incidents"]), str(row["jobs"]), _bars([week["classes"].get(row["value"], 0) for week in weeks])]
@@ -81,7 +80,7 @@ def _class_table(report: dict, limit: int) -> Table:
     return Table("class", ["incidents", "jobs", trend], cells, (1, 2), len(report["class"]) - len(cells))
 
 
-def _site_table(report: dict, limit: int) -> Table:
+def _site_table(report: dict, limit: int | None = None) -> Table:
     cells = [
         [row["value"] or "of one recording alone", str(row["incidents"]), str(row["jobs"]), _most_classes(row["classes"])]
         for row in report["site"][:limit]
@@ -89,14 +88,12 @@ def _site_table(report: dict, limit: int) -> Table:
     return Table("site", ["incidents", "jobs", "most"], cells, (1, 2), len(report["site"]) - len(cells))
 
 
-def _trend_table(report: dict, name: str, limit: int) -> Table:
-    rows = report[name]
-    shown = rows[-limit:]
+def _trend_table(report: dict, name: str) -> Table:
     cells = [
         [_text(row["value"]), str(row["runs"]), str(row["incidents"]), f"{row['incident_jobs']} of {row['jobs']}", _most_classes(row["classes"])]
-        for row in shown
+        for row in report[name]
     ]
-    return Table(name, ["runs", "incidents", "jobs hit", "most"], cells, (1, 2, 3), len(rows) - len(cells))
+    return Table(name, ["runs", "incidents", "jobs hit", "most"], cells, (1, 2, 3))
 
 
 def _cohort_table(report: dict, limit: int) -> Table:
@@ -134,12 +131,10 @@ def tables(report: dict, by: str | None) -> list[Table]:
     if by is not None:
         name = BY[by]
         if name == "class":
-            return [_class_table(report, _ALL_ROWS)]
+            return [_class_table(report)]
         if name == "site":
-            return [_site_table(report, _ALL_ROWS)]
-        if name in ("day", "week"):
-            return [_trend_table(report, name, _ALL_ROWS)]
-        return [_dimension_table(report, name, _ALL_ROWS)]
+            return [_site_table(report)]
+        return [_trend_table(report, name) if name in ("day", "week") else _dimension_table(report, name)]
     shown = [_class_table(report, _ROWS["class"])]
     shown += [_dimension_table(report, name, _ROWS[name]) for name in ("torch_version", "device", "allocator")]
     shown += [_cohort_table(report, _ROWS["cohorts"]), _site_table(report, _ROWS["site"]), _undecided_table(report, _ROWS["probes"])]

@@ -7,6 +7,7 @@ parts of a lake can be counted anywhere and added up, and the sums are the same.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -34,8 +35,9 @@ DERIVED = {
     "libraries": "SELECT receipt_id, case_id, day, job, rank, unnest(libraries, recursive := true) FROM incidents",
     "first_failures": FIRST_FAILURES,
     "processes": "SELECT job_digest, case_id, day, job, unnest(processes, recursive := true) FROM jobs",
-    "rejected": "SELECT * FROM all_rejected WHERE source_sha256 IS NULL OR source_sha256 NOT IN (SELECT source_sha256 FROM receipts)",
 }
+# A file that could not be taken once may have been taken since: by a newer memsnap, with a replay tool, beside its own receipt.
+_STILL_REJECTED = "SELECT * FROM all_rejected WHERE source_sha256 IS NULL OR source_sha256 NOT IN (SELECT source_sha256 FROM taken)"
 
 DIMENSIONS = ("device", "torch_version", "allocator", "cuda_runtime_version", "cuda_driver_version", "python_version", "world_size", "cohort")
 # name -> (what a row is told by, the query of rows and their count)
@@ -87,8 +89,34 @@ def reading(files: list[str]) -> str:
     return f"read_parquet([{', '.join(map(quoted, files))}], union_by_name = true, hive_partitioning = false)"
 
 
+def first_line(error: Exception) -> str:
+    return str(error).partition("\n")[0]
+
+
+@contextlib.contextmanager
+def damage_told():
+    """What DuckDB says of the lake's files, as Unusable."""
+    import duckdb
+
+    try:
+        yield
+    except duckdb.Error as error:
+        raise Unusable(f"a file of the lake cannot be read ({first_line(error)}): restore it, or ingest into another folder") from None
+
+
+def _table(connection, name: str, contents) -> None:
+    """A table of Arrow's as one of the database."""
+    connection.register("given", contents)
+    connection.execute(f"CREATE TABLE {name} AS SELECT * FROM given")
+    connection.unregister("given")
+
+
+@damage_told()
 def open_tables(lake: Lake, names=TABLES, threads: int | None = None, memory: str | None = None):
-    """A connection with the lake's tables as they are stored. One without a file is empty, with its columns."""
+    """A connection with the lake's tables as they are stored, but for what was `rejected` and taken since; all of that is `all_rejected`. One without
+    a file is empty, with its columns. Raises Unusable."""
+    import pyarrow as pa
+
     connection = connect(threads, memory)
     schemas = {"receipts": _columns.RECEIPTS, "jobs": _columns.JOBS, "rejected": _columns.REJECTED}
     for name in names:
@@ -97,12 +125,14 @@ def open_tables(lake: Lake, names=TABLES, threads: int | None = None, memory: st
             connection.execute(f"CREATE VIEW {view} AS SELECT * FROM {reading(files)}")
         else:
             schema = _columns.events_schema() if name == "events" else _columns.schema(schemas[name])
-            connection.register("nothing", schema.empty_table())
-            connection.execute(f"CREATE TABLE {view} AS SELECT * FROM nothing")
-            connection.unregister("nothing")
+            _table(connection, view, schema.empty_table())
+    if "rejected" in names:
+        _table(connection, "taken", pa.table({"source_sha256": pa.array(sorted(lake.known()["sources"]), pa.string())}))
+        connection.execute(f"CREATE VIEW rejected AS {_STILL_REJECTED}")
     return connection
 
 
+@damage_told()
 def open_lake(lake: Lake, threads: int | None = None, memory: str | None = None):
     """A connection with all tables and views of the lake."""
     connection = open_tables(lake, threads=threads, memory=memory)
@@ -111,6 +141,7 @@ def open_lake(lake: Lake, threads: int | None = None, memory: str | None = None)
     return connection
 
 
+@damage_told()
 def count_files(files: list[str], left_out: list[str] = (), threads: int | None = None, memory: str | None = None) -> dict[str, dict[tuple, int]]:
     """Of each of COUNTS: key -> how many runs, in these files of receipts, those with the ids `left_out` not counted."""
     connection = connect(threads, memory)
@@ -124,6 +155,7 @@ def count_files(files: list[str], left_out: list[str] = (), threads: int | None 
     return {name: {tuple(row[:-1]): row[-1] for row in connection.execute(query).fetchall()} for name, (_, query) in COUNTS.items()}
 
 
+@damage_told()
 def repeated_cases(files: list[str], threads: int | None = None) -> list[tuple]:
     """Of these files: (case_id, receipt_id, last_record_unix_ns, keyed_site_count) of each receipt, to find those that tell of one case."""
     return connect(threads).execute(f"SELECT case_id, receipt_id, last_record_unix_ns, keyed_site_count FROM {reading(files)}").fetchall()
