@@ -57,6 +57,10 @@ const Block* block_told_of(const Event& category, const Ledger& ledger) {
     return block != nullptr && block->device == category.device ? block : nullptr;
 }
 
+bool fits(Wide number) {
+    return number >= INT64_MIN && number <= INT64_MAX;
+}
+
 }  // namespace
 
 LedgerRows::LedgerRows(const Window& window, const Analysis& analysis)
@@ -94,7 +98,7 @@ LedgerNumbers LedgerRows::numbers() const {
 }
 
 void LedgerRows::set_wide(Column column, Wide number) {
-    if (number >= INT64_MIN && number <= INT64_MAX) row_.set_signed(column, static_cast<int64_t>(number));
+    if (fits(number)) row_.set_signed(column, static_cast<int64_t>(number));
 }
 
 void LedgerRows::take_record(const Event& event, const Ledger& ledger) {
@@ -313,8 +317,10 @@ void LedgerRows::take_holders(const Event& event, const Ledger& ledger) {
     set_wide(Column::held_bytes, held.held_bytes);
     set_wide(Column::own_outside_bytes, held.own_outside_bytes);
     if (held.other_processes_bytes) row_.set(Column::other_processes_bytes, *held.other_processes_bytes);
-    if (held.unattributed_bytes) set_wide(Column::unattributed_bytes, *held.unattributed_bytes);
-    if (held.expected_free_bytes) set_wide(Column::expected_free_bytes, *held.expected_free_bytes);
+    // Beyond 64 bits an answer was nonsense, and so is what follows from it.
+    if (!held.unattributed_bytes || !fits(*held.unattributed_bytes)) return;
+    set_wide(Column::unattributed_bytes, *held.unattributed_bytes);
+    set_wide(Column::expected_free_bytes, *held.expected_free_bytes);
 }
 
 bool is_region_class(Object object) {

@@ -251,7 +251,6 @@ def test_an_interrupt_that_comes_while_gdb_waits_is_the_programs_own(tmp_path):
     assert job.communicate(timeout=60)[0] == "interrupted\n"
 
 
-
 @needs_gdb
 @pytest.mark.parametrize("number, code", [(signal.SIGINT, 130), (signal.SIGTERM, 143)], ids=["interrupted", "terminated"])
 def test_a_command_that_is_ended_leaves_no_debugger_and_no_breakpoint_in_the_job(tmp_path, number, code):
