@@ -3,6 +3,7 @@
 // The header and its table of areas (WIRE.md §1, §2). Rule: nothing behind the header is read before every
 // area was found to lie inside the file, aligned, apart from the others, with the entry size that the format
 // fixes.
+#include <algorithm>
 #include <cstring>
 
 #include "file.h"
@@ -90,7 +91,7 @@ Expected<Header> decode_header(Bytes bytes) {
     header.stated = integer32(bytes, 360);
     header.armed_from = integer64(bytes, 408);
     header.disarmed_at = integer64(bytes, 416);
-    header.initial_until = integer64(bytes, 432);
+    header.initial_until = std::min(integer64(bytes, 432), integer64(bytes, 512));
     header.head = integer64(bytes, 512);
     for (std::size_t i = 0; i < kCounterCount; ++i)
         header.counters[i] = integer64(bytes, 576 + 8 * i);

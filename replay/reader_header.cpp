@@ -4,6 +4,7 @@
 // The rule: nothing of the file is used before its offset, size and count are known to lie inside it.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 #include "reader.h"
@@ -189,7 +190,7 @@ void Reader::take_header() {
     out.armed_from_ticket = wire_.armed_from;
     if (wire_.disarmed_at != 0) out.disarmed_ticket = wire_.disarmed_at - 1;
     out.initial_from_ticket = wire_.initial_from;
-    out.initial_until_ticket = wire_.initial_until;
+    out.initial_until_ticket = std::min(wire_.initial_until, wire_.head);  // none is of a later moment
     out.origin = known(static_cast<uint32_t>(wire_.origin), Origin::profiler_trace, Origin::unknown);
     out.tap = known(static_cast<uint32_t>(wire_.tap), TapState::off, TapState::untold);
     out.total_stated = (wire_.stated & wire::kTotalStated) != 0;
