@@ -124,9 +124,7 @@ struct Header {
     bool armed() const { return arm_state == 0; }
     /// Made in standby: a fifth keyframe slot takes the state when it is disarmed.
     bool made_in_standby() const { return areas[kKeyframes].entry_count > kFailureSlots; }
-    bool keeps_ring() const {
-        return areas[kRing].entry_count != 0 && (armed() || (arm_state == 1 && !made_in_standby()));
-    }
+    bool keeps_ring() const { return areas[kRing].entry_count != 0 && (armed() || !made_in_standby()); }
     bool from_recorder() const { return origin == 0; }
     bool from_snapshot() const { return origin == 1; }
     bool total_stated() const { return (stated & 1U) != 0; }

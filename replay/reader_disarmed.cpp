@@ -29,8 +29,7 @@ bool Reader::check_arming() {
 // does.
 bool Reader::keeps_ring() const {
     return area(wire::AreaId::ring).entry_count != 0 &&
-           (wire_.arm_state == wire::ArmState::recording ||
-            (wire_.arm_state == wire::ArmState::cold && !made_in_standby()));
+           (wire_.arm_state == wire::ArmState::recording || !made_in_standby());
 }
 
 // Sets disarmed_ticket_ and the window, where the file tells of one.

@@ -159,10 +159,9 @@ def test_a_file_that_is_no_ring_is_refused(bench, content):
 
 
 def test_what_cannot_be_read_is_an_input_error(bench):
-    (bench.folder / "folder").mkdir()
     os.mkfifo(bench.folder / "pipe")
     (bench.folder / "loop").symlink_to("loop")
-    for name in ("folder", "pipe", "loop", "missing", "missing/ring.bin"):
+    for name in ("pipe", "loop", "missing", "missing/ring.bin"):
         path = bench.folder / name
         assert_refused(path, bench.replay(path), IO)
     assert_refused(pathlib.Path("/dev/null"), bench.replay("/dev/null"), IO)
