@@ -151,6 +151,7 @@ Expected<File> decode(Bytes bytes, std::optional<u64> head_after) {
     if (*disarmed) {
         file.table = std::move((*disarmed)->table);
         file.table_complete = (*disarmed)->complete;
+        file.table_head = (*disarmed)->head_before;
     } else {
         read_table(bytes, file);
     }

@@ -141,6 +141,7 @@ Expected<std::optional<Disarmed>> decode_disarmed(Bytes bytes, const Header& hea
         if (entry.live && entry.check_fits) disarmed.table.push_back(entry);
     }
     disarmed.complete = integer32(*slot, 124) == 0;
+    disarmed.head_before = integer64(*slot, 16);
     disarmed.pinned = *decode_pinned(*pinned, offset + integer32(*slot, 104), false);
     return disarmed;
 }

@@ -208,6 +208,7 @@ struct File {
     bool without_window = false;  ///< not armed, and no state tells where it was
     std::vector<Entry> table;
     bool table_complete = true;  ///< of the state when it was disarmed
+    u64 table_head = kNoTicket;  ///< of events before it a thread's table lags by one at the most
     std::vector<PinnedDevice> pinned;
     std::vector<Boundary> boundaries;  ///< by closing ticket
     std::vector<Keyframe> keyframes;
@@ -238,6 +239,7 @@ struct Disarmed {
     std::vector<Entry> table;
     std::vector<PinnedDevice> pinned;
     bool complete = true;  ///< no live entry was left out
+    u64 head_before = 0;   ///< the head when copying began: of later events the table may lack any number
 };
 Expected<std::optional<Disarmed>> decode_disarmed(Bytes bytes, const Header& header);
 

@@ -100,6 +100,7 @@ class Redo {
         std::sort(redone_.begin(), redone_.end(),
                   [](const Event* a, const Event* b) { return a->ticket < b->ticket; });
         for (const auto* event : redone_) {
+            if (event->ticket >= recording_.file->table_head) continue;
             if (event->thread != 0 && ++by_thread[event->thread] == 2)
                 issues_.push_back({"table_lag", event->ticket, event->offset});
         }

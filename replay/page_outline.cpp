@@ -146,7 +146,10 @@ class Outline {
             {Uncertainty::copied_while_written, "the file was copied while the job wrote it"},
             {Uncertainty::recording_dormant, "no ring was kept: the recorder was in standby"}};
         for (const auto& [uncertainty, sentence] : kTold) {
-            if (facts.is_uncertain(uncertainty)) notes_.emplace_back(sentence);
+            // In standby a failure has a window of its own, which lacks nothing; the file has no ring.
+            const bool of_file = uncertainty == Uncertainty::recording_dormant;
+            if ((of_file ? capture_.window.facts : facts).is_uncertain(uncertainty))
+                notes_.emplace_back(sentence);
         }
         const auto& tolerated = analysis_.replay.tolerated;
         const uint64_t count = std::accumulate(tolerated.begin(), tolerated.end(), uint64_t{0});

@@ -272,8 +272,5 @@ def test_cudas_headers_come_from_as_few_folders_as_have_them(monkeypatch, tmp_pa
     assert _build.cuda_headers(torch) == [wheel]
 
 
-def test_the_sources_are_part_of_the_package():
-    listed = re.search(r'^"memsnap.tap" = \[(.*)\]', (PACKAGE / "pyproject.toml").read_text(), re.M).group(1)
-
-    assert sorted(re.findall(r'"([^"]+)"', listed)) == sorted(path.name for path in _key.SOURCES)
+def test_the_sources_that_make_a_key_are_those_of_the_tap():
     assert {path.name for path in (PACKAGE / "memsnap/tap").iterdir() if path.suffix in (".cpp", ".h")} == {path.name for path in _key.SOURCES}
