@@ -14,18 +14,6 @@ namespace memsnap {
 
 namespace {
 
-Block block_of(const LiveObject& object) {
-    Block block;
-    block.address = object.address;
-    block.size_bytes = object.size_bytes;
-    block.birth_ticket = object.birth_ticket;
-    block.site = object.site;
-    block.step = object.step;
-    block.phase = object.phase;
-    block.device = object.device;
-    return block;
-}
-
 DriverObject driver_object(const LiveObject& object) {
     DriverObject out;
     out.address = object.address;
@@ -43,6 +31,18 @@ DriverObject driver_object(const LiveObject& object) {
 }
 
 }  // namespace
+
+Block block_of(const LiveObject& object) {
+    Block block;
+    block.address = object.address;
+    block.size_bytes = object.size_bytes;
+    block.birth_ticket = object.birth_ticket;
+    block.site = object.site;
+    block.step = object.step;
+    block.phase = object.phase;
+    block.device = object.device;
+    return block;
+}
 
 Ledger::Ledger(const Window& window) : step_count_(window.steps_at_begin) {
     for (const LiveObject& object : window.objects) {

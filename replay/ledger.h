@@ -40,6 +40,9 @@ struct Block {
     uint64_t end() const { return address + size_bytes; }
 };
 
+// As the live table tells of it: without its thread, its category, and what was requested.
+Block block_of(const LiveObject& object);
+
 // What a caching allocator can grant: whole granules, inside the address space.
 bool has_block_size(const Block& block);
 

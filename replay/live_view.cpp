@@ -51,18 +51,6 @@ std::optional<Report> newest_report(const LiveFacts& facts, int device) {
     return search.newest();
 }
 
-Block block_of(const LiveObject& object) {
-    Block block;
-    block.address = object.address;
-    block.size_bytes = object.size_bytes;
-    block.birth_ticket = object.birth_ticket;
-    block.site = object.site;
-    block.step = object.step;
-    block.phase = object.phase;
-    block.device = object.device;
-    return block;
-}
-
 // Of the device by itself, asked for by another library than PyTorch's allocator.
 bool is_outside(const LiveObject& object) {
     const bool single = object.object == Object::device || object.object == Object::array ||
