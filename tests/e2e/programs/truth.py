@@ -158,9 +158,15 @@ def wrapped(instants: Instants) -> None:
     rng = random.Random(6)
     sizes = [[random_bytes(rng) for _ in range(97)] for _ in range(2)]
 
+    # The threads run beside each other a hundred steps at a time: however the machine schedules them, neither goes a whole lap of the
+    # ring alone, and the last window has frees by the other thread of every hundred.
+    together = threading.Barrier(2)
+
     def work(thread: int, number: int) -> None:
         mine, theirs = exchange[thread], exchange[1 - thread]
         for step in range(21000):
+            if step % 100 == 0:
+                together.wait()
             mine.append(torch.empty(sizes[thread][step % 97], dtype=torch.uint8, device="cuda"))
             if len(theirs) > 30:
                 theirs.pop(step % 30)
