@@ -80,7 +80,14 @@ class Outline {
                 {"event_count", window_.facts.accepted_count},
                 {"keyframe", from_keyframe()},
                 {"exact_first_ticket", scope_.exact_first_ticket},
-                {"exact_event_count", scope_.exact_event_count}};
+                {"exact_event_count", scope_.exact_event_count},
+                {"births_known_from_ticket", births_known_from_ticket()}};
+    }
+
+    // Of what is live and was born before it nobody knows since when it was there; 0: all births are known.
+    uint64_t births_known_from_ticket() const {
+        const HeaderFacts& header = capture_.header;
+        return header.start_mode == StartMode::late ? header.initial_until_ticket : 0;
     }
 
     Json::Object headline_json() const {

@@ -154,3 +154,25 @@ def test_levels_cover_the_whole_window_whatever_is_told_one_by_one(job):
     levels: Table = page.levels
     assert sum(levels["event_count"]) == page.outline["window"]["event_count"]
     assert max(value for value in levels["active_greatest"] if value is not None) == max(value for value in whole.derived["active_bytes"] if value is not None)
+
+
+LATE = """memsnap-events 1
+header start_mode=late channel=attached
+segment s1 100MiB
+alloc a s1+0 50MiB allocated=700MiB reserved=800MiB
+initial_segment s2 700MiB
+initial w s2+0 600MiB
+"""
+
+
+@pytest.mark.parametrize("failed", [True, False])
+def test_a_page_says_from_where_on_births_are_known_also_when_it_begins_later(case, failed: bool):
+    steps = "".join(f"alloc b s1+50MiB {1 + step % 7}MiB site=2\nfree b\nstep\n" for step in range(200))
+    job = case(LATE + steps + ("failing 100MiB total=1GiB free=24MiB\n" if failed else ""))
+    page = Page(job.page("--html-events", 40))
+    told = [int(row["ticket"]) for row in rows(job.replay(job.ring, "--csv", "-").stdout) if row["kind"].startswith("initial")]
+    assert page.outline["window"]["births_known_from_ticket"] == max(told) + 1 < page.events["ticket"][0]
+
+
+def test_where_the_recording_began_with_the_job_all_births_are_known(job):
+    assert Page(job.page()).outline["window"]["births_known_from_ticket"] == 0

@@ -3,6 +3,7 @@
 // Growth from step to step (VERDICT.md §6, §7): the points, and what survived between them. The rule: where the page cannot find the points
 // itself, it takes those of the receipt, compares each with the events, and says so.
 import type { Growth } from "../data/receipt";
+import { foundAt, isBirthKnown, unseenAt } from "../history/before";
 import { Comparison, notRecomputed, type Check, type Result, type Subject } from "./check";
 import type { Failing } from "./failing";
 import { boundariesOf, growingPairs, pointsOf, type Boundary, type Point, type Points } from "./points";
@@ -120,18 +121,10 @@ interface Survivors {
   live: number;
 }
 
-// When older blocks were born nobody knows.
-const knownFrom = ({ incident }: Subject) => Number(incident.receipt.evidence.growth!.births_known_from_ticket ?? 0);
-
 // After a late start: live blocks with an unknown birth, and what the last report tells beyond all live blocks.
-function unknownBirths({ scene, rows, device, row }: Failing, subject: Subject): number {
-  if (subject.incident.receipt.capture.start_mode !== "late") return 0;
-  const { lives } = subject.history;
-  const blocks = [...scene.blocks].filter((life) => !scene.deferred.has(life));
-  const bytesOf = (some: number[]) => some.reduce((sum, life) => sum + lives.size[life], 0);
-  const report = lastReport(rows, device, row);
-  const unseen = report === null ? 0 : Math.max(0, rows.of("allocated_bytes", report)! - bytesOf(blocks));
-  return unseen + bytesOf(blocks.filter((life) => lives.ticket[life] < knownFrom(subject)));
+function unknownBirths({ scene, device, row }: Failing, { incident, history }: Subject): number {
+  const found = foundAt(incident, history, scene).reduce((sum, life) => sum + history.lives.size[life], 0);
+  return found + (unseenAt(incident, history, device, row) ?? 0);
 }
 
 function survivorsOf(failing: Failing, subject: Subject, points: Point[], since: number | null): { bySite: Map<number, Survivors>; kept: number } {
@@ -142,7 +135,7 @@ function survivorsOf(failing: Failing, subject: Subject, points: Point[], since:
   for (const life of failing.scene.blocks) {
     if (failing.scene.deferred.has(life)) continue;
     const ticket = lives.ticket[life];
-    if (ticket < knownFrom(subject)) continue;
+    if (!isBirthKnown(subject.incident, subject.history, life)) continue;
     const j = pointsBefore(points, ticket);
     if (j < 2 || j > k - 2) continue;
     if (since !== null && ticket < since) {
@@ -193,7 +186,7 @@ function retainedResult(failing: Failing, subject: Subject, points: Point[], bas
   if (basis === "too_few" || basis === "lapped") {
     for (const life of failing.scene.blocks) {
       const after = points.length === 0 || lives.ticket[life] > points[0].ticket;
-      if (after && lives.ticket[life] >= knownFrom(subject) && !failing.scene.deferred.has(life)) retained += lives.size[life];
+      if (after && isBirthKnown(subject.incident, subject.history, life) && !failing.scene.deferred.has(life)) retained += lives.size[life];
     }
     retained += failing.direct + unknown;
   } else {
@@ -220,6 +213,8 @@ function retainedResult(failing: Failing, subject: Subject, points: Point[], bas
   }
   compared.same("evidence.growth.retained_bytes", retained, growth.retained_bytes);
   compared.same("evidence.growth.unknown_birth_bytes", unknown, growth.unknown_birth_bytes);
+  const { births_known_from_ticket } = subject.incident.outline.window;
+  compared.same("evidence.growth.births_known_from_ticket", births_known_from_ticket, growth.births_known_from_ticket);
   compared.same("evidence.growth.retained_is_bound", basis !== "marked" && basis !== "certified", growth.retained_is_bound);
   compared.same("evidence.growth.kept_since_failure_bytes", kept, growth.kept_since_failure_bytes);
   return compared.result();

@@ -16,7 +16,7 @@ export interface Operation {
   begin: number; // ticket
 }
 
-const kHostFrees = new Set(["cudaFreeHost", "cudaHostUnregister", "cuMemFreeHost", "cuMemHostUnregister"]);
+export const kHostFrees = new Set(["cudaFreeHost", "cudaHostUnregister", "cuMemFreeHost", "cuMemHostUnregister"]);
 
 // Backwards from a row to `reach` tickets before it, until `visit` says that it is enough.
 function backwards(rows: Rows, from: number, reach: number, visit: (row: number) => boolean) {

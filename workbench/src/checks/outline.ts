@@ -68,6 +68,7 @@ function windowResult({ outline, receipt, levels, events }: Incident, whole: boo
   const compared = new Comparison();
   const count = (name: string) => big(capture[name] as Count);
   compared.same("window.keyframe", capture.failure_seen_in === "keyframe", window.keyframe);
+  if (capture.start_mode !== "late") compared.same("window.births_known_from_ticket", 0, window.births_known_from_ticket);
   if (!window.keyframe) {
     compared.same("window.first_ticket", capture.first_ticket, window.first_ticket);
     compared.same("window.end_ticket", capture.end_ticket, window.end_ticket);

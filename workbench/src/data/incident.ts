@@ -12,7 +12,15 @@ export interface Outline {
   command: string[];
   with_names: boolean;
   synthetic: boolean;
-  window: { first_ticket: number; end_ticket: number; event_count: number; keyframe: boolean; exact_first_ticket: number; exact_event_count: number };
+  window: {
+    first_ticket: number;
+    end_ticket: number;
+    event_count: number;
+    keyframe: boolean;
+    exact_first_ticket: number;
+    exact_event_count: number;
+    births_known_from_ticket: number; // of what was born before it nobody knows when; 0: all births are known
+  };
   clock: boolean;
   headline: { title: string; event: string | null; cause: string | null; at: string | null };
   notes: string[];

@@ -51,6 +51,7 @@ export function readOutline(json: unknown): Outline {
     synthetic: isFlag,
     window: members({
       first_ticket: isCount, end_ticket: isCount, event_count: isCount, keyframe: isFlag, exact_first_ticket: isCount, exact_event_count: isCount,
+      births_known_from_ticket: isCount,
     }),
     clock: isFlag,
     headline: members({ title: isString, event: orNull(isString), cause: orNull(isString), at: orNull(isString) }),

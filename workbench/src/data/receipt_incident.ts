@@ -109,6 +109,7 @@ export function receiptIncident(text: string): ReadReceipt {
         keyframe: receipt.capture.failure_seen_in === "keyframe",
         exact_first_ticket: first,
         exact_event_count: count,
+        births_known_from_ticket: Number(receipt.evidence.growth?.births_known_from_ticket ?? 0),
       },
       clock: false,
       headline: { title: titleOf(receipt), event: eventOf(receipt), cause: causeOf(receipt), at: null },

@@ -63,9 +63,11 @@ export const kCategories = ["unknown", "parameter", "gradient", "optimizer_state
 export type Category = (typeof kCategories)[number];
 
 // The state after a row, its own observation included: as the columns of the ledger of that name; `allocated`: live blocks alone, `reserved`:
-// held_bytes, `total`: of the last answer, `used`: that less expected_free. The two reported ones are as last reported.
+// held_bytes, `total`: of the last answer, `used`: that less expected_free. The two reported ones are as last reported; `in_use`: active, and what
+// the allocator last reported beyond all live blocks.
 export type Lane =
   | "active"
+  | "in_use"
   | "allocated"
   | "deferred"
   | "segment"

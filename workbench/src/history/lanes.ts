@@ -49,6 +49,10 @@ class DeviceLanes {
     switch (lane) {
       case "active":
         return this.sum(this.of("allocated"), this.of("deferred"));
+      case "in_use": {
+        const [reported, allocated, deferred] = [this.of("allocated_reported"), this.of("allocated"), this.of("deferred")];
+        return (row) => exact(Math.max(reported(row), allocated(row)) + deferred(row));
+      }
       case "reserved":
         return this.sum(this.of("gap"), this.of("segment"), this.of("candidate"), this.of("direct"), this.of("unmapped"));
       case "own_outside":

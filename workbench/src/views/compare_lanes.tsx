@@ -3,6 +3,7 @@
 // The lanes of two recordings, one under the other. The rule: one scale for both, of bytes and of events or time; drawn from the levels, whose
 // greatest values lose no peak.
 import type { Incident } from "../data/incident";
+import { beganLate } from "../history/before";
 import { durationText, exactText, grouped, knownText } from "../parts/units";
 import { axis } from "../session";
 
@@ -103,15 +104,16 @@ function Drawing({ side, lanes, length, greatest, device }: { side: Side; lanes:
       .map((run) => run[lane])
       .filter((value) => !Number.isNaN(value))
       .reduce((a, b) => Math.max(a, b), 0);
+  const active = `active at most ${knownText(most("active"))}${beganLate(side.incident) ? " without what was there before the recording" : ""}`;
   const text =
-    `${side.title}, cuda:${device}: active at most ${knownText(most("active"))}, reserved at most ${knownText(most("reserved"))}` +
+    `${side.title}, cuda:${device}: ${active}, reserved at most ${knownText(most("reserved"))}` +
     `${lanes.failure === null ? "" : "; the failure is marked"}`;
   return (
     <figure class="stack compare-lane">
       <figcaption class="small">
         <strong>{side.title}</strong>{" "}
         <span class="quiet">
-          {axis.value === "time" ? durationText(lanes.length) : `${grouped(lanes.length)} events`}, active at most {knownText(most("active"))}
+          {axis.value === "time" ? durationText(lanes.length) : `${grouped(lanes.length)} events`}, {active}
         </span>
       </figcaption>
       <svg viewBox={`0 0 ${kWidth} ${kHeight}`} preserveAspectRatio="none" role="img" aria-label={text}>

@@ -6,12 +6,13 @@ import { holdsNames } from "../data/names";
 import { pathOf, type FlameNode } from "../history/flame";
 import { changeText, counted, shareText, sizeText } from "../parts/units";
 import { instant, reference, session } from "../session";
+import { Unseen } from "./before";
 import { Legend } from "./common";
 import { failureRow, goToFailure, instantText, landmarkText } from "./instant";
 import { Recent } from "./events_recent";
 import { FlameCanvas, kCodeNames, kCodeTexts, open } from "./flame_canvas";
 import { boxes, chooseNode, depth, differs, hiddenHit_bytes, hits, inverted, ownOnly, top, tree, wanted, zoomTo } from "./flame_state";
-import { scene } from "./map_scene";
+import { scene, unseen } from "./map_scene";
 import { PeakButton } from "./instant_buttons";
 import { SitesTable } from "./sites";
 import "./flame.css";
@@ -237,8 +238,9 @@ export function FlameView() {
           </span>
         </h2>
         <Controls />
+        <Unseen where="this graph" />
         <Crumbs />
-        {root.width_bytes === 0 ? <p>Nothing is live at this instant.</p> : <FlameCanvas />}
+        {root.width_bytes === 0 ? <p>{unseen.value === 0 ? "Nothing" : "Nothing that was seen"} is live at this instant.</p> : <FlameCanvas />}
         {differs.value ? <DiffLegend /> : named && <CodeLegend />}
         <p class="small quiet">
           Width is bytes{differs.value && ": of each site the greater of both instants, so that what is gone is seen too"}.{" "}

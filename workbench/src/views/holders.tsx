@@ -7,7 +7,7 @@ import type { Balance } from "../data/receipt";
 import { changeText, counted } from "../parts/units";
 import { device, instant, opened, printing, reference, session } from "../session";
 import { Bytes, Legend, Scroll } from "./common";
-import { HeldChart, kHeldParts } from "./holders_chart";
+import { HeldChart, heldParts } from "./holders_chart";
 import { isObservation, splitAt } from "./holders_split";
 import { instantText } from "./instant";
 import type { LaneSource } from "./lanes_source";
@@ -127,7 +127,8 @@ export function HoldersView() {
     [now, source, one],
   );
   if (incident === null || source === null) return null;
-  const legend = kHeldParts.map((part) => ({
+  const parts = heldParts(incident);
+  const legend = parts.map((part) => ({
     name: part.paint === "library" ? libraryName(0) : part.paint,
     pattern: patternOf(part.paint),
     text: part.text,
@@ -139,7 +140,7 @@ export function HoldersView() {
         {!printing.value && <LaneTools incident={incident} source={source} />}
         <Legend items={[...legend, { name: "free", text: "free" }, { name: "card", text: "not known" }]} />
         <LaneStack source={source} label="who holds the card: the instant">
-          {(width_px) => <HeldChart source={source} total_bytes={totalBytes(incident)} observed={observed} width_px={width_px} />}
+          {(width_px) => <HeldChart parts={parts} source={source} total_bytes={totalBytes(incident)} observed={observed} width_px={width_px} />}
         </LaneStack>
         <p class="tiny quiet">
           Ticks at the top: the device was asked ({observed.length === 0 ? "never in these events" : counted(observed.length, "time")}). Between them

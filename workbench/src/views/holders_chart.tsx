@@ -3,25 +3,45 @@
 // Who holds the card over time: a stack that adds up to it. The rule: a column is the state at one instant and no mixture of several, so that it adds
 // up; of the events in a column it is that with most active bytes, of a run of summarised ones its last. What is not known is not drawn as free.
 import { useLayoutEffect, useRef } from "preact/hooks";
+import type { Incident } from "../data/incident";
+import { beganLate } from "../history/before";
 import { byteSteps, firstFrom, runAt } from "../parts/lane_points";
 import { grouped, sizeText, stepText } from "../parts/units";
 import { drawnIn, printing } from "../session";
 import { font, sizeCanvas } from "./canvas";
-import type { DrawnLane, LaneSource } from "./lanes_source";
+import { kDrawnLanes, type DrawnLane, type LaneSource } from "./lanes_source";
 import { kLeft_px, kRight_px, shown } from "./lanes_state";
 import { colour, fillRect, patternOf, type Paint } from "./palette";
 
-export const kHeldParts: { paint: Paint; text: string; of: (at: Values) => number }[] = [
-  { paint: "active", text: "active", of: (at) => at.active },
-  { paint: "reusable", text: "free inside segments", of: (at) => Math.max(0, at.reserved - at.active) },
+type Values = Record<DrawnLane, number>;
+
+export interface HeldPart {
+  paint: Paint;
+  text: string;
+  of: (at: Values) => number;
+}
+
+const kActive: HeldPart = { paint: "active", text: "active", of: (at) => at.active };
+const kFree: HeldPart = { paint: "reusable", text: "free inside segments", of: (at) => Math.max(0, at.reserved - at.active) };
+const kOutside: HeldPart[] = [
   { paint: "library", text: "other libraries", of: (at) => at.own_outside },
   { paint: "others", text: "other processes", of: (at) => at.other_processes },
   { paint: "residual", text: "context, modules (residual)", of: (at) => at.unattributed },
 ];
+const kSeen = [kActive, kFree, ...kOutside];
 
-type Values = Record<DrawnLane, number>;
+// Where it is not known how much was there before the recording, neither is how much is free.
+const kLate: HeldPart[] = [
+  kActive,
+  { paint: "before", text: "before recording", of: (at) => at.in_use - at.active },
+  { ...kFree, of: (at) => Math.max(0, at.reserved - at.in_use) },
+  { paint: "segment", text: "free, or before recording", of: (at) => (Number.isNaN(at.in_use) ? kFree.of(at) : 0) },
+  ...kOutside,
+];
 
-const kLanes: DrawnLane[] = ["active", "reserved", "used", "own_outside", "other_processes", "unattributed"];
+export function heldParts(incident: Incident): HeldPart[] {
+  return beganLate(incident) ? kLate : kSeen;
+}
 const kAxis_px = 24;
 
 // Row with most active bytes in [first, end).
@@ -32,9 +52,9 @@ function fullest(active: ArrayLike<number>, first: number, end: number): number 
 }
 
 function columns(source: LaneSource, from: number, to: number, cells: number): (Values | null)[] {
-  const lanes = kLanes.map((lane) => source.lane(lane));
+  const lanes = kDrawnLanes.map((lane) => source.lane(lane));
   const rows = source.positions.rows;
-  const of = (pick: (lane: number) => number) => Object.fromEntries(kLanes.map((lane, at) => [lane, pick(at)])) as Values;
+  const of = (pick: (lane: number) => number) => Object.fromEntries(kDrawnLanes.map((lane, at) => [lane, pick(at)])) as Values;
   return Array.from({ length: cells }, (_, cell) => {
     const left = from + ((to - from) * cell) / cells;
     const right = from + ((to - from) * (cell + 1)) / cells;
@@ -50,13 +70,14 @@ function columns(source: LaneSource, from: number, to: number, cells: number): (
 }
 
 interface ChartProps {
+  parts: HeldPart[];
   source: LaneSource;
   total_bytes: number | null;
   observed: Float64Array; // places of answers of the device
   width_px: number;
 }
 
-export function HeldChart({ source, total_bytes, observed, width_px }: ChartProps) {
+export function HeldChart({ parts, source, total_bytes, observed, width_px }: ChartProps) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const [from, to] = shown(source);
   const theme = drawnIn.value;
@@ -72,7 +93,7 @@ export function HeldChart({ source, total_bytes, observed, width_px }: ChartProp
           ? top
           : Math.max(
               top,
-              kHeldParts.reduce((sum, part) => sum + (part.of(at) || 0), 0),
+              parts.reduce((sum, part) => sum + (part.of(at) || 0), 0),
             ),
       0,
     );
@@ -84,7 +105,7 @@ export function HeldChart({ source, total_bytes, observed, width_px }: ChartProp
       context.fillStyle = colour("free");
       for (const [first, end] of knownStretches(stack)) context.fillRect(kLeft_px + first, bottom_px - high_px, end - first, high_px);
     }
-    drawParts(context, stack, scale, bottom_px);
+    drawParts(context, parts, stack, scale, bottom_px);
     drawAxes(context, source, [from, to], Math.max(top, most), scale, width_px, height_px);
     if (total_bytes !== null) drawTotal(context, total_bytes, bottom_px - total_bytes * scale, wide_px);
     context.fillStyle = colour("text");
@@ -94,7 +115,7 @@ export function HeldChart({ source, total_bytes, observed, width_px }: ChartProp
       context.fillRect(Math.round(x), 0, 1, 6);
       before = x;
     }
-  }, [source, total_bytes, observed, width_px, height_px, from, to, theme]);
+  }, [parts, source, total_bytes, observed, width_px, height_px, from, to, theme]);
   return (
     <canvas
       ref={canvas}
@@ -118,9 +139,9 @@ export function knownStretches(stack: (Pick<Values, "used"> | null)[]): [first: 
 }
 
 // Column by column in runs of equal height, so that a pattern is not cut into slices.
-function drawParts(context: CanvasRenderingContext2D, stack: (Values | null)[], scale: number, bottom_px: number): void {
+function drawParts(context: CanvasRenderingContext2D, parts: HeldPart[], stack: (Values | null)[], scale: number, bottom_px: number): void {
   const below = new Float64Array(stack.length);
-  for (const part of kHeldParts) {
+  for (const part of parts) {
     const paint = colour(part.paint);
     const pattern = patternOf(part.paint);
     let start = 0;
@@ -138,7 +159,7 @@ function drawParts(context: CanvasRenderingContext2D, stack: (Values | null)[], 
   }
 }
 
-function heightOf(at: Values | null, part: (typeof kHeldParts)[number]): number {
+function heightOf(at: Values | null, part: HeldPart): number {
   return at === null ? 0 : Math.max(0, part.of(at) || 0);
 }
 

@@ -3,6 +3,7 @@
 // How the card is split at any instant, as the page computes it from its history (VERDICT.md §3, balance). The rule: what no answer of the device
 // has told by then is not known; the parts add up to the card because free memory is what is left.
 import type { Incident } from "../data/incident";
+import { unseenAt } from "../history/before";
 import { askedAt, sumFree } from "../history/compatibility";
 import type { History } from "../history/history";
 import type { Split } from "./split";
@@ -24,7 +25,11 @@ export function splitAt(incident: Incident, history: History, device: number, ro
   const scene = history.scene(device, row);
   const sums = sumFree(scene, askedAt(incident, history, device, row));
   const active = scene.activeBytes + scene.directBytes + (isUncachedFailure(incident, history, device, row) ? scene.candidateBytes : 0);
-  const held = history.laneAt(device, "reserved", row);
+  const held = known(history.laneAt(device, "reserved", row)) ?? active + scene.segmentBytes - scene.activeBytes;
+  const before = unseenAt(incident, history, device, row);
+  const slack = held - active - (before ?? 0);
+  // Where more is unseen than segments that nobody saw have room for, some of the free extents are taken.
+  const holesKnown = before === null || before === 0 || slack >= sums.reusable + sums.incompatible;
   const libraries = [...history.outsideByLibrary(device, row)].map(([library, bytes]) => ({ library, bytes }));
   const total = known(history.laneAt(device, "total", row));
   const observed = isObservation(incident, row) && incident.events.column("device").number(row) === device;
@@ -32,9 +37,10 @@ export function splitAt(incident: Incident, history: History, device: number, ro
     source: total === null ? "unknown" : observed ? "observed" : "carried",
     total_bytes: total,
     active_bytes: active,
-    reusable_free_bytes: sums.reusable,
-    fragmented_free_bytes: (known(held) ?? active + scene.segmentBytes - scene.activeBytes) - active - sums.reusable - sums.incompatible,
-    incompatible_free_bytes: sums.incompatible,
+    before_bytes: before,
+    reusable_free_bytes: holesKnown ? sums.reusable : null,
+    fragmented_free_bytes: holesKnown ? slack - sums.reusable - sums.incompatible : slack,
+    incompatible_free_bytes: holesKnown ? sums.incompatible : null,
     libraries,
     others_bytes: known(history.laneAt(device, "other_processes", row)),
     unattributed_bytes: known(history.laneAt(device, "unattributed", row)),

@@ -3,6 +3,7 @@
 // The lanes: active, reserved, used of the device, what lies outside, steps and phases, on one axis.
 import { useMemo, useRef } from "preact/hooks";
 import type { Incident } from "../data/incident";
+import { beganLate } from "../history/before";
 import { sizeText } from "../parts/units";
 import { opened, printing, session } from "../session";
 import { useWidth } from "./canvas";
@@ -11,7 +12,7 @@ import { LaneBands, LaneKnown } from "./lanes_bands";
 import { LaneChart, type Line } from "./lanes_chart";
 import { LaneOverview } from "./lanes_overview";
 import type { LaneSource } from "./lanes_source";
-import { kInside, marksOf, totalBytes } from "./lanes_marks";
+import { insideOf, marksOf, totalBytes } from "./lanes_marks";
 import { LaneStack } from "./lanes_stack";
 import { source as sourceNow } from "./lanes_state";
 import { LaneTools } from "./lanes_tools";
@@ -38,6 +39,7 @@ export function LanesView() {
 
 function Lanes({ incident, source }: { incident: Incident; source: LaneSource }) {
   const marks = useMemo(() => marksOf(incident, source), [incident, source]);
+  const inside = insideOf(incident);
   const total = totalBytes(incident);
   const levels = useMemo(() => (total === null ? [] : [{ bytes: total, text: `the card, ${sizeText(total)}` }]), [total]);
   const most = useMemo(() => Math.max(total ?? 0, ...marks.map((mark) => mark.box?.to_bytes ?? 0)), [marks, total]);
@@ -48,13 +50,13 @@ function Lanes({ incident, source }: { incident: Incident; source: LaneSource })
     <div class="stack">
       <section class="card stack lanes" aria-label="lanes">
         <LaneTools incident={incident} source={source} />
-        <Legend items={legendOf([kInside[2], kInside[1], kInside[0], ...kOutside])} />
+        <Legend items={legendOf([...[...inside].reverse(), ...kOutside])} />
         <LaneStack source={source} label="lanes: the instant">
           {(width_px) => (
             <>
               <LaneChart
                 source={source}
-                lines={kInside}
+                lines={inside}
                 levels={levels}
                 marks={marks}
                 top_bytes={most}
@@ -80,16 +82,19 @@ function Lanes({ incident, source }: { incident: Incident; source: LaneSource })
           )}
         </LaneStack>
         <div ref={overview}>
-          <LaneOverview source={source} width_px={overview_px} />
+          <LaneOverview incident={incident} source={source} width_px={overview_px} />
         </div>
         <p class="tiny quiet screen-only">
           Wheel or drag: zoom. Shift and drag: move. Click: set the instant. With the keyboard: arrows, + and −, Home and End, Page up and down.
           {incident.outline.window.exact_event_count < incident.outline.window.event_count &&
             " Where events are summarised, the least and the greatest value of each run are drawn."}
+          {beganLate(incident) &&
+            " What the allocator reports beyond the blocks that were seen was there before the recording; until its first report, and where " +
+              "events are summarised, it is not known how much."}
         </p>
       </section>
       <section class="card stack screen-only" aria-label="values">
-        <LaneValues source={source} />
+        <LaneValues incident={incident} source={source} />
         <LaneWords incident={incident} />
       </section>
     </div>

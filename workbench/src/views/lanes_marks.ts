@@ -3,17 +3,25 @@
 // What is drawn over the lanes: the card's size, the peak, and the refused request to scale on what was in use.
 import { cardBytes, peakTicket } from "../data/card";
 import type { Incident } from "../data/incident";
+import { beganLate } from "../history/before";
 import { drawn, sizeText } from "../parts/units";
 import { device } from "../session";
 import type { Line, Mark } from "./lanes_chart";
 import type { LaneSource } from "./lanes_source";
 import { patternOf } from "./palette";
 
-export const kInside: Line[] = [
+const kOutermost: Line[] = [
   { lane: "used", paint: "used", filled: false, width: 1.25 },
   { lane: "reserved", paint: "segment", filled: true },
-  { lane: "active", paint: "active", filled: true, width: 1.75 },
 ];
+const kActive: Line = { lane: "active", paint: "active", filled: true, width: 1.75 };
+const kInside = [...kOutermost, kActive];
+const kInsideLate: Line[] = [...kOutermost, { lane: "in_use", paint: "before", filled: true }, kActive];
+
+// From the whole device inwards.
+export function insideOf(incident: Incident): Line[] {
+  return beganLate(incident) ? kInsideLate : kInside;
+}
 
 export function totalBytes(incident: Incident): number | null {
   return drawn(cardBytes(incident.receipt.evidence, device.value));

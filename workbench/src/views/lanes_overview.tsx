@@ -2,6 +2,8 @@
 //
 // The whole window in little, and the stretch of it that the lanes show: drag it, or drag anew.
 import { useLayoutEffect, useRef } from "preact/hooks";
+import type { Incident } from "../data/incident";
+import { beganLate } from "../history/before";
 import { sample } from "../parts/lane_points";
 import { drawnIn } from "../session";
 import { sizeCanvas } from "./canvas";
@@ -14,7 +16,7 @@ const kEdge_px = 7;
 
 type Grip = "move" | "left" | "right" | "new";
 
-export function LaneOverview({ source, width_px }: { source: LaneSource; width_px: number }) {
+export function LaneOverview({ incident, source, width_px }: { incident: Incident; source: LaneSource; width_px: number }) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const grip = useRef<{ kind: Grip; at: number; from: number; to: number } | null>(null);
   const theme = drawnIn.value;
@@ -30,6 +32,7 @@ export function LaneOverview({ source, width_px }: { source: LaneSource; width_p
     const lanes: [DrawnLane, Paint][] = [
       ["used", "residual"],
       ["reserved", "reusable"],
+      ...(beganLate(incident) ? [["in_use", "before"] as [DrawnLane, Paint]] : []),
       ["active", "active"],
     ];
     const points = sample(

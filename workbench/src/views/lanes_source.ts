@@ -4,14 +4,20 @@
 // axis, and never out of the replay's `derived`.
 import type { Incident } from "../data/incident";
 import type { Table } from "../data/table";
-import type { History, Lane } from "../history/history";
+import { beganLate } from "../history/before";
+import type { History } from "../history/history";
 import { Extremes } from "../parts/extremes";
 import { firstFrom, type LaneData, type Positions } from "../parts/lane_points";
 import type { Session } from "../session";
 
-export const kLevelLanes = ["active", "reserved", "used", "own_outside", "other_processes", "unattributed"] as const;
-export type DrawnLane = (typeof kLevelLanes)[number];
+export const kDrawnLanes = ["active", "in_use", "reserved", "used", "own_outside", "other_processes", "unattributed"] as const;
+export type DrawnLane = (typeof kDrawnLanes)[number];
 export type Axis = "events" | "time";
+
+// Without a late start nothing is in use but what is active.
+export function drawnLanes(incident: Incident): readonly DrawnLane[] {
+  return kDrawnLanes.filter((lane) => lane !== "in_use" || beganLate(incident));
+}
 
 export interface LaneSource {
   axis: Axis;
@@ -100,11 +106,12 @@ function make(incident: Incident, history: History | null, device: number, axis:
       let data = cache.get(lane);
       if (data === undefined) {
         const level = (what: string) => {
+          if (lane === "in_use") return new Float64Array(runs.index.length).fill(NaN); // no level tells it
           const column = levels.column(`${lane}_${what}`);
           return Float64Array.from(runs.index, (row) => column.number(row));
         };
         data = {
-          rows: history === null ? null : new Extremes(history.lane(device, lane as Lane)),
+          rows: history === null ? null : new Extremes(history.lane(device, lane)),
           least: level("least"),
           greatest: level("greatest"),
           last: level("last"),

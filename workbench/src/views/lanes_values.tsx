@@ -8,12 +8,13 @@ import { amountText, exactText, grouped } from "../parts/units";
 import { device, instant, session } from "../session";
 import { Scroll, Swatch } from "./common";
 import { instantText, peakRow, timeText } from "./instant";
-import { kLevelLanes, type DrawnLane, type LaneSource } from "./lanes_source";
+import { drawnLanes, type DrawnLane, type LaneSource } from "./lanes_source";
 import { hovered } from "./lanes_state";
 import { patternOf, type Paint } from "./palette";
 
 export const kLaneWords: Record<DrawnLane, { text: string; paint: Paint; known: string }> = {
   active: { text: "active", paint: "active", known: "derived" },
+  in_use: { text: "active and before recording", paint: "before", known: "derived" },
   reserved: { text: "reserved", paint: "segment", known: "derived" },
   used: { text: "device used", paint: "used", known: "derived" },
   own_outside: { text: "other libraries", paint: "library", known: "observed" },
@@ -49,7 +50,7 @@ function pointerText(source: LaneSource): string {
   return `a run before ticket ${grouped(Math.round(source.ticketAt(source.positions.runTo[run])) + 1)}`;
 }
 
-export function LaneValues({ source }: { source: LaneSource }) {
+export function LaneValues({ incident, source }: { incident: Incident; source: LaneSource }) {
   const now = session.value;
   const row = instant.value;
   const time = timeText(row);
@@ -76,7 +77,7 @@ export function LaneValues({ source }: { source: LaneSource }) {
           </tr>
         </thead>
         <tbody>
-          {kLevelLanes.map((lane) => {
+          {drawnLanes(incident).map((lane) => {
             const { text, paint, known } = kLaneWords[lane];
             const value = now === null ? NaN : valueAt(now.history, device.value, lane, row);
             const pointed = underPointer(source, lane);
@@ -105,6 +106,7 @@ export function LaneWords({ incident }: { incident: Incident }) {
   const now = session.value;
   if (now === null) return null;
   const { history } = now;
+  const lanes = drawnLanes(incident);
   const last = history.rows - 1;
   const rows: [string, number][] = [["begin", -1]];
   const peak = peakRow();
@@ -123,7 +125,7 @@ export function LaneWords({ incident }: { incident: Incident }) {
             <tr>
               <th scope="col">at</th>
               <th scope="col">event</th>
-              {kLevelLanes.map((lane) => (
+              {lanes.map((lane) => (
                 <th scope="col" class="number">
                   {kLaneWords[lane].text}
                 </th>
@@ -135,7 +137,7 @@ export function LaneWords({ incident }: { incident: Incident }) {
               <tr>
                 <th scope="row">{name}</th>
                 <td>{instantText(row)}</td>
-                {kLevelLanes.map((lane) => {
+                {lanes.map((lane) => {
                   const value = valueAt(history, device.value, lane, row);
                   return <td class="number">{Number.isNaN(value) ? "not known" : grouped(value)}</td>;
                 })}

@@ -3,6 +3,7 @@
 // The memory map at an instant: every segment by address, what lies in it, what is free between, and the request that failed.
 import { counted, sizeText } from "../parts/units";
 import { instant, playing, reference, session, site } from "../session";
+import { Unseen } from "./before";
 import { Swatch } from "./common";
 import { failureRow, goTo, instantText } from "./instant";
 import { MapCanvas } from "./map_canvas";
@@ -142,6 +143,7 @@ export function MapView() {
           </h2>
         </div>
         <Controls />
+        <Unseen where="this map" />
         <Holes />
         <div class="map-beside">
           <MapCanvas />

@@ -3,6 +3,7 @@
 // All that is known of the block or hole that is chosen on the map. The rule: what nobody told is said to be not known.
 import type { ComponentChildren } from "preact";
 import { frameDetail, frameLabel } from "../data/names";
+import { isBirthKnown } from "../history/before";
 import { kFreeClasses } from "../history/compatibility";
 import { counted, exactText, grouped, sizeText } from "../parts/units";
 import { session, site, view } from "../session";
@@ -124,14 +125,20 @@ function Block({ of }: { of: number }) {
             history.categoryOf(of, now.instant).replace("_", " ")
           )}
         </Item>
-        <Item name="born">
+        <Item name={isBirthKnown(incident, history, of) ? "born" : "told"}>
           {lives.birth[of] < 0 ? (
             <>before the page's first event{ticket >= 0 && `, ticket ${grouped(ticket)}`}</>
           ) : (
             <Jump row={lives.birth[of]} text={`ticket ${grouped(ticket)}`} />
           )}
-          , step {grouped(lives.step[of] + 1)}
-          {age > 0 && <span class="quiet"> ({counted(age, "step")} ago)</span>}, {names.value.phase(lives.phase[of])}
+          {isBirthKnown(incident, history, of) ? (
+            <>
+              , step {grouped(lives.step[of] + 1)}
+              {age > 0 && <span class="quiet"> ({counted(age, "step")} ago)</span>}, {names.value.phase(lives.phase[of])}
+            </>
+          ) : (
+            ": it may have been there before the recording, and when it was born is not known"
+          )}
         </Item>
         <Item name="freed">
           {dead ? (

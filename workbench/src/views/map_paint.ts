@@ -3,7 +3,9 @@
 // By what the blocks of the memory map are coloured. The rule: each colour is a class with a name, and the legend lists the classes that are
 // drawn.
 import type { Category, History } from "../history/history";
-import { categoryColour, categoryName, kCategories, ordinalColour, ordinalName, ordinalPattern, ramp, type Pattern } from "./palette";
+import {
+  categoryColour, categoryName, colour, kCategories, ordinalColour, ordinalName, ordinalPattern, patternOf, ramp, type Pattern,
+} from "./palette";
 
 export type ColourBy = "category" | "site" | "age" | "phase";
 
@@ -58,14 +60,16 @@ export function ageClass(steps: number): number {
   return at;
 }
 
-function byAge(history: History, stepsEnded: number): Painter {
+// `isKnown`: of the birth of a life.
+function byAge(history: History, stepsEnded: number, isKnown: (life: number) => boolean): Painter {
   const classes = kAges.map((age, at): PaintClass => ({
     text: age.text,
     name: `ramp-${at}`,
     pattern: "plain",
     colour: () => ramp(at / (kAges.length - 1)),
   }));
-  return { classes, of: (life) => ageClass(stepsEnded - history.lives.step[life]) };
+  classes.push({ text: "before recording: age not known", name: "before", pattern: patternOf("before"), colour: () => colour("before") });
+  return { classes, of: (life) => (isKnown(life) ? ageClass(stepsEnded - history.lives.step[life]) : kAges.length) };
 }
 
 function byOrdinal(ordinals: Int32Array, text: (ordinal: number) => string): Painter {
@@ -91,9 +95,16 @@ export interface Labels {
   phase(ordinal: number): string;
 }
 
-export function painter(by: ColourBy, history: History, instant: number, stepsEnded: number, labels: Labels): Painter {
+export function painter(
+  by: ColourBy,
+  history: History,
+  instant: number,
+  stepsEnded: number,
+  labels: Labels,
+  isBirthKnown: (life: number) => boolean,
+): Painter {
   if (by === "category") return byCategory(history, instant);
-  if (by === "age") return byAge(history, stepsEnded);
+  if (by === "age") return byAge(history, stepsEnded, isBirthKnown);
   if (by === "phase") return byOrdinal(history.lives.phase, (ordinal) => (ordinal <= 0 ? "no phase" : labels.phase(ordinal)));
   return byOrdinal(history.lives.site, (ordinal) => (ordinal <= 0 ? "site not known" : labels.site(ordinal)));
 }

@@ -4,6 +4,7 @@
 import { computed } from "@preact/signals";
 import type { Names } from "../data/incident";
 import { NameBook } from "../data/names";
+import { unseenAt } from "../history/before";
 import { askedAt, sumFree } from "../history/compatibility";
 import { sumSites } from "../history/site_sums";
 import { device, instant, opened, reference, session } from "../session";
@@ -22,6 +23,12 @@ export const asked = computed(() => {
 });
 
 export const freeSums = computed(() => (scene.value === null ? null : sumFree(scene.value, asked.value)));
+
+// Bytes from before the recording that are in no block; null: not known.
+export const unseen = computed(() => {
+  const open = session.value;
+  return open === null ? 0 : unseenAt(open.incident, open.history, device.value, instant.value);
+});
 
 export const siteSums = computed(() => (session.value === null || scene.value === null ? null : sumSites(session.value.history, scene.value)));
 

@@ -3,6 +3,7 @@
 // What the memory map shows: ranges, scale, colours, and what is chosen on it. The rule: while the instant moves an address stays where it is,
 // unless the window's segments lay in so many places that most of the map would be empty.
 import { computed, signal } from "@preact/signals";
+import { isBirthKnown } from "../history/before";
 import { kCategories, LifeKind, type History } from "../history/history";
 import { device, instant, life, ofIncident, reference, session, site } from "../session";
 import { fittingScale, layOut, lifeAt, placeAt, rangeAt, union, type Layout, type Range } from "./map_layout";
@@ -125,7 +126,9 @@ export const picture = computed((): Picture | null => {
     scene: scene.value,
     lives: open.history.lives,
     free: freeSums.value,
-    painter: painter(colourBy.value, open.history, instant.value, stepsEnded.value, names.value),
+    painter: painter(colourBy.value, open.history, instant.value, stepsEnded.value, names.value, (life) =>
+      isBirthKnown(open.incident, open.history, life),
+    ),
     site: site.value,
     gone: gone.value,
     changedSince: reference.value,

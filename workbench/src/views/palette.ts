@@ -6,6 +6,7 @@ import { drawnIn } from "../session";
 
 export type Paint =
   | "active" // blocks in use
+  | "before" // from before the recording, in no block
   | "deferred" // freed, still waited for
   | "reusable" // free in a segment, fits
   | "fragmented" // free in a segment, too small
@@ -28,6 +29,7 @@ export type Pattern = "plain" | "stripes" | "dense" | "dots" | "grid" | "back" |
 
 const kPatterns: Record<Paint, Pattern> = {
   active: "plain",
+  before: "dense",
   deferred: "dense",
   reusable: "dots",
   fragmented: "stripes",

@@ -53,7 +53,7 @@ function Judged({ incident }: { incident: Incident }) {
         {Number(growth.unknown_birth_bytes ?? 0) > 0 && (
           <>
             {" "}
-            Allocated before the recording, nobody knows when: <Bytes bytes={growth.unknown_birth_bytes} />.
+            Before recording: <Bytes bytes={growth.unknown_birth_bytes} />, from sites and at times that nobody knows.
           </>
         )}
         {Number(growth.kept_since_failure_bytes ?? 0) > 0 && (
@@ -154,7 +154,8 @@ function NotJudged({ incident }: { incident: Incident }) {
     if (judgesSites(evidence)) return null;
     return (
       <p class="notice">
-        Why no site is judged: {kBases[growth.basis] ?? growth.basis}. Retained is then at most what is live and was born after the first point.
+        Why no site is judged: {kBases[growth.basis] ?? growth.basis}. Retained is then at most what is live and was born after the first point
+        {Number(growth.unknown_birth_bytes) > 0 && ", or before the recording"}.
       </p>
     );
   }

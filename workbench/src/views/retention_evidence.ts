@@ -83,7 +83,9 @@ export interface Unjudged {
 const kSurvivorSteps = 3;
 
 // Blocks of a site by the interval (b_j, b_j+1] that they were born in: 0 is before b_2, so start and warming up.
-function reasonOf(tickets: number[], points: Point[]): string {
+function reasonOf(all: number[], points: Point[], births_known_from_ticket: number): string {
+  const tickets = all.filter((ticket) => ticket >= births_known_from_ticket);
+  if (tickets.length === 0) return "there before the recording: when it was born is not known";
   const last = points.length - 2; // points[last] is b_{k−1}: what is born after it cannot be judged
   const judged = new Set<number>();
   let early = 0;
@@ -116,6 +118,7 @@ export function unjudgedOf(evidence: Evidence): Unjudged[] {
   const extents = evidence.extents;
   const points = pointsOf(evidence);
   if (extents === null || !judgesSites(evidence)) return [];
+  const known_from = Number(growthOf(evidence)?.births_known_from_ticket ?? 0);
   const survivors = new Set(survivorsOf(evidence).map((one) => one.site));
   const at = (name: string) => extents.columns.indexOf(name);
   const [of, size, birth] = [at("site"), at("size_bytes"), at("allocation")]; // live blocks alone have a birth
@@ -129,7 +132,7 @@ export function unjudgedOf(evidence: Evidence): Unjudged[] {
     bySite.set(site, entry);
   }
   return [...bySite]
-    .map(([site, { bytes, tickets }]) => ({ site, bytes, reason: reasonOf(tickets, points) }))
+    .map(([site, { bytes, tickets }]) => ({ site, bytes, reason: reasonOf(tickets, points, known_from) }))
     .sort((a, b) => b.bytes - a.bytes)
     .slice(0, kListed_count);
 }

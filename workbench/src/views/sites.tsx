@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Sites with live bytes at the instant. The rule: the sums are the page's own; `retained` is the receipt's, and known at the failure only.
-import { signal } from "@preact/signals";
+import { computed, signal } from "@preact/signals";
+import { foundAt } from "../history/before";
 import type { SiteSum } from "../history/site_sums";
 import { changeText, counted, grouped, shareText, sizeText } from "../parts/units";
 import { device, instant, ofIncident, reference, session, site } from "../session";
+import { Unseen } from "./before";
 import { Bytes, Swatch } from "./common";
 import { failureRow, instantText } from "./instant";
 import { Stack } from "./map_details";
-import { names, referenceSums, siteSums } from "./map_scene";
+import { names, referenceSums, scene, siteSums } from "./map_scene";
 import { ordinalName, ordinalPattern } from "./palette";
 import "./map.css";
 
@@ -23,6 +25,15 @@ interface SiteRow extends SiteSum {
 const order = signal<{ key: Key; down: boolean }>({ key: "bytes", down: true });
 const all = ofIncident(false);
 const kShown_count = 50;
+
+// Blocks by site of which nobody knows when they were born.
+const found = computed(() => {
+  const bySite = new Map<number, number>();
+  if (session.value === null || scene.value === null) return bySite;
+  const { incident, history } = session.value;
+  for (const life of foundAt(incident, history, scene.value)) bySite.set(history.lives.site[life], (bySite.get(history.lives.site[life]) ?? 0) + 1);
+  return bySite;
+});
 
 // Of the device that failed: the receipt judges no other.
 export function retainedAtFailure(): Map<number, number> | null {
@@ -83,7 +94,8 @@ function Head({ of, text, number = false, title }: { of: Key; text: string; numb
   );
 }
 
-function stepsText(row: SiteRow): string {
+function stepsText(row: SiteRow, found_count: number): string {
+  if (found_count > 0) return found_count === row.blocks ? "before recording" : "in part before recording";
   return row.firstStep === row.lastStep ? `${grouped(row.firstStep + 1)}` : `${grouped(row.firstStep + 1)} to ${grouped(row.lastStep + 1)}`;
 }
 
@@ -120,7 +132,7 @@ function Row({ row, whole_bytes, withRetained, withGrowth }: { row: SiteRow; who
       {withRetained && (
         <td class="number">{row.retained_bytes === null ? "" : row.retained_bytes === 0 ? "0" : <Bytes bytes={row.retained_bytes} />}</td>
       )}
-      <td class="number">{stepsText(row)}</td>
+      <td class="number">{stepsText(row, found.value.get(row.site) ?? 0)}</td>
       <td>{row.phase === 0 ? <span class="quiet">none</span> : names.value.phase(row.phase)}</td>
       <td>{row.category === "unknown" ? <span class="quiet">not told</span> : row.category.replace("_", " ")}</td>
     </tr>
@@ -180,6 +192,7 @@ export function SitesTable() {
           </tbody>
         </table>
       </div>
+      <Unseen where="this table" />
       {rows.length > shown.length && (
         <p class="small">
           {counted(rows.length - shown.length, "more site")}{" "}

@@ -4,11 +4,16 @@
 // what is shown adds up to the card (units.ts).
 import type { Incident } from "../data/incident";
 import type { Balance } from "../data/receipt";
+import { beganLate } from "../history/before";
 import { hundredthsOfParts, hundredthsText, sizeText, type Count } from "../parts/units";
 import { libraryName, patternOf, type Pattern } from "./palette";
 
 // A balance as the receipt has it, or as the page computed it.
-export type Split = Omit<Balance, "device" | "ticket" | "instant">;
+export interface Split extends Omit<Balance, "device" | "ticket" | "instant" | "reusable_free_bytes" | "incompatible_free_bytes"> {
+  before_bytes?: Count | null; // from before the recording, in no block: null: not known; a receipt does not tell it apart
+  reusable_free_bytes: Count | null; // null: some of the free extents are taken, and nobody knows which
+  incompatible_free_bytes: Count | null;
+}
 
 export interface SplitRow {
   key: string;
@@ -33,7 +38,15 @@ interface Part {
   label: string;
   note: string;
   residual?: boolean;
-  of: (split: Split) => Count | null;
+  of: (split: Split) => Count | null | undefined; // undefined: another part has it in it
+}
+
+export const kBeforeLabel = "before recording";
+
+function fragmentedNote(request: Count | null, late: boolean, holesKnown: boolean): string {
+  if (!holesKnown) return "free: where is not known";
+  if (request === null) return "in segments nobody saw";
+  return `free, in holes below ${sizeText(request)}${late ? " or in segments nobody saw" : ""}`;
 }
 
 function partsOf(incident: Incident, splits: Split[]): Part[] {
@@ -41,6 +54,7 @@ function partsOf(incident: Incident, splits: Split[]): Part[] {
   const request = failure?.request_bytes ?? failure?.segment_request_bytes ?? null;
   const observed = splits[0]?.source === "observed";
   const othersKnown = splits.some((split) => split.others_bytes !== null);
+  const holesKnown = splits.every((split) => split.reusable_free_bytes !== null);
   const libraries = new Map<number, number>();
   for (const split of splits)
     for (const held of split.libraries) libraries.set(held.library, Math.max(libraries.get(held.library) ?? 0, Number(held.bytes)));
@@ -55,13 +69,8 @@ function partsOf(incident: Incident, splits: Split[]): Part[] {
   });
   return [
     part("active", "active", "active", "tensors in use", (split) => split.active_bytes),
-    part(
-      "fragmented",
-      "fragmented",
-      "fragmented",
-      request === null ? "in segments nobody saw" : `free, in holes below ${sizeText(request)}`,
-      (split) => split.fragmented_free_bytes,
-    ),
+    ...(beganLate(incident) ? [part("before", "before", kBeforeLabel, "tensors that nobody saw: of no site", (split) => split.before_bytes)] : []),
+    part("fragmented", "fragmented", "fragmented", fragmentedNote(request, beganLate(incident), holesKnown), (split) => split.fragmented_free_bytes),
     part(
       "reusable",
       "reusable",
@@ -93,9 +102,11 @@ function partsOf(incident: Incident, splits: Split[]): Part[] {
   ];
 }
 
-function shownColumn(values: (bigint | null)[]): string[] {
+const kNotKnown = "not known";
+
+function shownColumn(values: (bigint | null | undefined)[]): string[] {
   const rounded = hundredthsOfParts(values.map((value) => value ?? 0n));
-  return values.map((value, at) => (value === null ? "not known" : hundredthsText(rounded[at])));
+  return values.map((value, at) => (value === undefined ? "not told apart" : value === null ? kNotKnown : hundredthsText(rounded[at])));
 }
 
 export function allRows(incident: Incident, splits: Split[]): SplitRow[] {
@@ -103,7 +114,7 @@ export function allRows(incident: Incident, splits: Split[]): SplitRow[] {
   const bytes = splits.map((split) =>
     parts.map((part) => {
       const value = part.of(split);
-      return value === null ? null : BigInt(value);
+      return value === null || value === undefined ? value : BigInt(value);
     }),
   );
   const shown = bytes.map(shownColumn);
@@ -114,17 +125,17 @@ export function allRows(incident: Incident, splits: Split[]): SplitRow[] {
     label: part.label,
     note: part.note,
     residual: part.residual ?? false,
-    columns: splits.map((_, column) => ({ bytes: bytes[column][row], shown: shown[column][row] })),
+    columns: splits.map((_, column) => ({ bytes: bytes[column][row] ?? null, shown: shown[column][row] })),
   }));
 }
 
 export const isAlwaysShown = (key: string) => key === "active" || key === "free";
 
-// Rows with something in one of the balances at least; active and free always.
+// Rows with something in one of the balances at least; active and free always, and what may be there from before the recording.
 export function splitRows(incident: Incident, splits: Split[]): SplitRow[] {
-  return allRows(incident, splits).filter(
-    (row) => isAlwaysShown(row.key) || row.columns.some((column) => column.bytes !== null && column.bytes !== 0n),
-  );
+  const has = (row: SplitRow) => row.columns.some((column) => column.bytes !== null && column.bytes !== 0n);
+  const mayHave = (row: SplitRow) => row.key === "before" && row.columns.some((column) => column.shown === kNotKnown);
+  return allRows(incident, splits).filter((row) => isAlwaysShown(row.key) || has(row) || mayHave(row));
 }
 
 // What the bar is drawn against: the card, or what is known of it.

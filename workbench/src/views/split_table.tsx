@@ -2,6 +2,7 @@
 //
 // The split of the card, drawn to scale and as a table that adds up.
 import type { Incident } from "../data/incident";
+import { beganLate } from "../history/before";
 import { kSources } from "../parts/words";
 import { exactText, hundredths, hundredthsText } from "../parts/units";
 import { Swatch } from "./common";
@@ -44,6 +45,7 @@ export function SplitTable({ incident, columns, caption }: { incident: Incident;
     columns.map((column) => column.split),
   );
   const known = columns.some((column) => column.split.total_bytes !== null);
+  const untold = beganLate(incident) && columns.some((column) => column.split.before_bytes === undefined);
   return (
     <table>
       <caption>{caption}</caption>
@@ -90,6 +92,14 @@ export function SplitTable({ incident, columns, caption }: { incident: Incident;
           ))}
           <td class="quiet">{[...new Set(columns.map((column) => kSources[column.split.source]))].join("; ")}</td>
         </tr>
+        {untold && (
+          <tr class="split-source">
+            <td colSpan={columns.length + 2}>
+              A receipt does not tell apart what was there before the recording and in no block: at the failure it counts as active, at other instants
+              as fragmented.
+            </td>
+          </tr>
+        )}
       </tfoot>
     </table>
   );

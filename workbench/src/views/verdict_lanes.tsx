@@ -8,9 +8,10 @@ import { opened, span, view } from "../session";
 import { useWidth } from "./canvas";
 import { Legend } from "./common";
 import { LaneChart, type Mark } from "./lanes_chart";
-import { kInside, marksOf, totalBytes } from "./lanes_marks";
+import { insideOf, marksOf, totalBytes } from "./lanes_marks";
 import type { LaneSource } from "./lanes_source";
 import { source as sourceNow } from "./lanes_state";
+import { kLaneWords } from "./lanes_values";
 import { patternOf } from "./palette";
 import "uplot/dist/uPlot.min.css";
 import "./lanes.css";
@@ -30,6 +31,7 @@ export function WayThere({ incident }: { incident: Incident }) {
   const box = useRef<HTMLDivElement>(null);
   const width_px = useWidth(box);
   const source = opened.value === null ? null : sourceNow();
+  const inside = insideOf(incident);
   const total = totalBytes(incident);
   const marks = useMemo(() => (source === null ? [] : littleMarks(incident, source)), [incident, source]);
   const levels = useMemo(() => (total === null ? [] : [{ bytes: total, text: `the card, ${sizeText(total)}` }]), [total]);
@@ -49,7 +51,7 @@ export function WayThere({ incident }: { incident: Incident }) {
       <div ref={box}>
         <LaneChart
           source={source}
-          lines={kInside}
+          lines={inside}
           levels={levels}
           marks={marks}
           top_bytes={most}
@@ -60,11 +62,7 @@ export function WayThere({ incident }: { incident: Incident }) {
         />
       </div>
       <Legend
-        items={[2, 1, 0].map((at) => ({
-          name: kInside[at].paint,
-          pattern: patternOf(kInside[at].paint),
-          text: ["device used", "reserved", "active"][at],
-        }))}
+        items={[...inside].reverse().map(({ lane, paint }) => ({ name: paint, pattern: patternOf(paint), text: kLaneWords[lane].text }))}
       />
     </section>
   );

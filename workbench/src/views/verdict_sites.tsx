@@ -3,7 +3,7 @@
 // Who was live at the failure, or at the peak, by birth site: the first few, with the way to all of them.
 import type { Incident } from "../data/incident";
 import type { Count } from "../data/receipt";
-import { counted, drawn, grouped, shareText } from "../parts/units";
+import { big, counted, drawn, grouped, shareText } from "../parts/units";
 import { kUses } from "../parts/words";
 import { site, view } from "../session";
 import { Bytes, Scroll, SiteButton, Swatch } from "./common";
@@ -39,6 +39,7 @@ export function TopSites({ incident, device }: { incident: Incident; device: num
   if (list === null || list.rows.length === 0) return null;
   const names = book(incident);
   const most = Number(list.rows[0].bytes);
+  const before = big(incident.receipt.evidence.growth?.unknown_birth_bytes ?? 0);
   const told = list.rows.some((row) => row.category !== "unknown");
   return (
     <section class="card stack" aria-labelledby="top-sites">
@@ -103,6 +104,11 @@ export function TopSites({ incident, device }: { incident: Incident; device: num
           >
             and {counted(list.all - kShown_count, "other site")}
           </button>
+        </p>
+      )}
+      {before > 0n && (
+        <p class="small">
+          <strong>before recording</strong> <Bytes bytes={before.toString()} />, from sites and at times that nobody knows
         </p>
       )}
       <p class="tiny quiet">A site is where a block was allocated, never a claim about who holds it now.</p>

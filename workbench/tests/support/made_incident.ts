@@ -63,8 +63,8 @@ export async function madeIncident(
 ): Promise<Incident> {
   const before = await decodeTable("begin", encodeTable(beginTable(begin)), null, kBeginColumns);
   const events = await decodeTable("events", encodeTable(eventsTable(rows)), null, kEventColumns);
-  const receipt = { evidence: { failure } } as unknown as Receipt;
-  const window = { first_ticket: 0, exact_first_ticket: begin.some((it) => it.object === undefined) ? 1 : 0 };
+  const receipt = { capture: { start_mode: "from_birth" }, evidence: { failure } } as unknown as Receipt;
+  const window = { first_ticket: 0, exact_first_ticket: begin.some((it) => it.object === undefined) ? 1 : 0, births_known_from_ticket: 0 };
   return { outline: { window }, receipt, begin: before, events } as unknown as Incident;
 }
 

@@ -15,7 +15,9 @@ export const kOutline = {
   command: ["--device", "0"],
   with_names: true,
   synthetic: false,
-  window: { first_ticket: 5, end_ticket: 8, event_count: 3, keyframe: false, exact_first_ticket: 5, exact_event_count: 3 },
+  window: {
+    first_ticket: 5, end_ticket: 8, event_count: 3, keyframe: false, exact_first_ticket: 5, exact_event_count: 3, births_known_from_ticket: 0,
+  },
   clock: true,
   headline: { title: "OUT OF MEMORY", event: "e", cause: null, at: null },
   notes: [],

@@ -51,6 +51,7 @@ describe("a page that was changed", () => {
     ["the place of a frame that nobody has", "outline.at", () => said({ at: "bobs_function (bob.py:99)" })],
     ["a note that praises it", "outline.notes", () => changed({ notes: [...incident.outline.notes, "This page was verified by memsnap-oracle."] })],
     ["another number of events", "outline.window", () => changed({ window: { ...incident.outline.window, event_count: 3 } })],
+    ["births that nobody knows", "outline.window", () => changed({ window: { ...incident.outline.window, births_known_from_ticket: 5 } })],
     ["another device", "outline.window", () => changed({ devices: [0, 1] })],
     ["a clock that it has not", "outline.window", () => changed({ clock: !incident.outline.clock })],
     [

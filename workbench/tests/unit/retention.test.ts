@@ -32,6 +32,16 @@ function evidence(
   } as unknown as Evidence;
 }
 
+test("blocks that were there before the recording have no step that anybody knows", () => {
+  const reason = (...tickets: number[]) => {
+    const told = evidence(tickets.map((ticket) => [1, ticket, 512]));
+    Object.assign(told.growth!, { births_known_from_ticket: 120 });
+    return unjudgedOf(told)[0].reason;
+  };
+  expect(reason(5, 119)).toContain("before the recording");
+  expect(reason(5, 120)).toContain("before the second point");
+});
+
 const reasonOf = (...tickets: number[]) => unjudgedOf(evidence(tickets.map((ticket) => [1, ticket, 512])))[0].reason;
 
 test("blocks born up to the second point are start and warming up", () => {
