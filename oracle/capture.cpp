@@ -84,7 +84,7 @@ std::string_view origin_word(u32 origin) {
 }
 
 std::string arm_word(u32 state) {
-    return state == 0 ? "recording" : state == 1 ? "cold" : "standby";
+    return state == 0 ? "recording" : state == 2 ? "standby" : "cold";
 }
 
 }  // namespace

@@ -67,6 +67,7 @@ Json shapes_of(const Case& c, const std::optional<int>& only);
 /// The devices that have a shape.
 std::vector<int> devices_with_shapes(const Case& c, const std::optional<int>& only);
 std::string_view basis_name(Basis basis);
+std::string_view family_name(Family family);
 std::string_view victim_name(Victim victim);
 
 }  // namespace oracle

@@ -136,7 +136,7 @@ void read_small_tables(Bytes bytes, File& file) {
 }  // namespace
 
 Expected<File> decode(Bytes bytes, std::optional<u64> head_after) {
-    auto header = decode_header(bytes);
+    auto header = decode_header(bytes, bytes.size());
     if (!header) return std::unexpected(header.error());
     File file;
     file.header = *header;

@@ -12,7 +12,6 @@ namespace oracle {
 namespace {
 
 constexpr std::array<u8, 8> kMagic{0x89, 0x4D, 0x45, 0x4D, 0x53, 0x4E, 0x41, 0x50};
-constexpr u64 kHeaderBytes = 768;
 constexpr u64 kPrefixBytes = 16;  // magic, version and byte order: without them it is no memsnap file
 constexpr u64 kAlignment = 65536;
 // Entry sizes by area; 0: the file chooses (a keyframe slot).
@@ -22,7 +21,7 @@ Expected<void> check_areas(const Header& header, u64 file_bytes) {
     for (std::size_t i = 0; i < kAreaCount; ++i) {
         const auto& area = header.areas[i];
         u64 at = 48 + 24 * i;
-        if (area.offset % kAlignment != 0 || area.offset < kHeaderBytes || area.offset > file_bytes ||
+        if (area.offset % kAlignment != 0 || area.offset < kHeadBytes || area.offset > file_bytes ||
             area.size > file_bytes - area.offset)
             return corrupt("area_bounds", kNoTicket, at);
         if (kEntryBytes[i] != 0 && area.entry_bytes != kEntryBytes[i])
@@ -42,10 +41,12 @@ Expected<void> check_areas(const Header& header, u64 file_bytes) {
 
 }  // namespace
 
-Expected<Header> decode_header(Bytes bytes) {
-    auto magic = part(bytes, 0, kMagic.size());
-    if (!magic || bytes.size() < kPrefixBytes ||
-        std::memcmp(magic->data(), kMagic.data(), kMagic.size()) != 0)
+bool begins_as_ring(Bytes bytes) {
+    return bytes.size() >= kPrefixBytes && std::memcmp(bytes.data(), kMagic.data(), kMagic.size()) == 0;
+}
+
+Expected<Header> decode_header(Bytes bytes, u64 there_bytes) {
+    if (!begins_as_ring(bytes))
         return std::unexpected(Error{kExitNotMemsnap, {}, kNoTicket, 0, "not a memsnap file"});
     auto major = integer16(bytes, 8);
     if (major != 1)
@@ -56,11 +57,11 @@ Expected<Header> decode_header(Bytes bytes) {
                                      "version " + digits(major) + " of the file, this program reads 1"});
     if (integer32(bytes, 12) != 0x01020304U)
         return std::unexpected(Error{kExitNotMemsnap, {}, kNoTicket, 12, "not written little-endian"});
-    if (bytes.size() < kHeaderBytes) return corrupt("file_bytes", kNoTicket, 24);
-    if (integer32(bytes, 16) < kHeaderBytes) return corrupt("header_bytes", kNoTicket, 16);
+    if (bytes.size() < kHeadBytes) return corrupt("file_bytes", kNoTicket, 24);
+    if (integer32(bytes, 16) < kHeadBytes) return corrupt("header_bytes", kNoTicket, 16);
     if (integer32(bytes, 20) != kRecordBytes) return corrupt("record_bytes", kNoTicket, 20);
     u64 file_bytes = integer64(bytes, 24);
-    if (file_bytes > bytes.size()) return corrupt("file_bytes", kNoTicket, 24);
+    if (file_bytes > there_bytes) return corrupt("file_bytes", kNoTicket, 24);
 
     Header header;
     std::memcpy(header.ring_id.data(), bytes.data() + 32, header.ring_id.size());

@@ -23,22 +23,6 @@ std::string_view device_call_name(DeviceCall call) {
     return "unknown";
 }
 
-std::string_view family_name(Family family) {
-    switch (family) {
-        case Family::kStep:
-            return "step";
-        case Family::kOptimizer:
-            return "optimizer";
-        case Family::kRange:
-            return "range";
-        case Family::kModule:
-            return "module";
-        case Family::kNoFamily:
-            break;
-    }
-    return "none";
-}
-
 Json failures_of(const Failures& failures) {
     Json::Array list;
     for (const auto& failed : failures.all) {
@@ -139,6 +123,22 @@ std::string_view victim_name(Victim victim) {
             break;
     }
     return "pytorch";
+}
+
+std::string_view family_name(Family family) {
+    switch (family) {
+        case Family::kStep:
+            return "step";
+        case Family::kOptimizer:
+            return "optimizer";
+        case Family::kRange:
+            return "range";
+        case Family::kModule:
+            return "module";
+        case Family::kNoFamily:
+            break;
+    }
+    return "none";
 }
 
 std::string_view basis_name(Basis basis) {

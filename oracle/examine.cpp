@@ -49,13 +49,12 @@ Incident look_at(const Case& c, std::size_t index) {
     Incident incident;
     incident.failed = c.failures.all[index];
     incident.followed = c.failures.chain_is_followed(incident.failed.chain);
-    const auto* keyframe = keyframe_of(c.file, incident.failed.event.ticket);
     incident.in_keyframe = incident.failed.only_in_keyframe;
     if (incident.in_keyframe) {
-        incident.scene = make_scene(recording_of_keyframe(c.file, *keyframe));
+        const auto& keyframe = *keyframe_of(c.file, incident.failed.event.ticket);
+        incident.scene = make_scene(recording_of_keyframe(c.file, keyframe));
     } else {
         incident.scene = c.ring;
-        if (keyframe != nullptr) incident.scene.recording.operation_copies = keyframe->operation;
     }
     const auto& failure = incident.failed.event;
     incident.peak = incident.scene.live_blocks(failure.device).peak_by(failure.ticket);
@@ -71,7 +70,8 @@ Incident look_at(const Case& c, std::size_t index) {
     return incident;
 }
 
-// The case points into itself, so it is made where it stays.
+}  // namespace
+
 Expected<void> make_case(Bytes ring, const Options& options, Case& c) {
     auto file = decode(ring, options.head_after);
     if (!file) return std::unexpected(file.error());
@@ -95,11 +95,7 @@ Expected<void> make_case(Bytes ring, const Options& options, Case& c) {
     return {};
 }
 
-}  // namespace
-
-Expected<Result> examine(Bytes ring, const Options& options, const Json& receipts) {
-    Case c;
-    if (auto made = make_case(ring, options, c); !made) return std::unexpected(made.error());
+Result result_of(const Case& c, const Json& receipts) {
     Result result;
     Dictionary dictionary;
     auto environment = environment_of(c, dictionary);  // the first to number dimensions
@@ -118,6 +114,12 @@ Expected<Result> examine(Bytes ring, const Options& options, const Json& receipt
         {"digest", Json::Object{{"algorithm", "sha256"}, {"evidence", digest}}},
     };
     return result;
+}
+
+Expected<Result> examine(Bytes ring, const Options& options, const Json& receipts) {
+    Case c;
+    if (auto made = make_case(ring, options, c); !made) return std::unexpected(made.error());
+    return result_of(c, receipts);
 }
 
 Expected<std::vector<u64>> known_allocations(Bytes ring, const Options& options) {

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "case.h"
+#include "difference.h"
 #include "error.h"
 #include "json.h"
 
@@ -27,15 +28,14 @@ struct Result {
 /// `receipts`: the dictionary of the receipt that is compared, null without one.
 Expected<Result> examine(Bytes ring, const Options& options = {}, const Json& receipts = {});
 
-struct Difference {
-    std::string path;
-    std::string expected;  ///< by the oracle
-    std::string found;     ///< in the receipt
-};
-
 /// Nothing when the receipt says what the ring says.
 Expected<std::optional<Difference>> compare(std::string_view receipt, Bytes ring,
                                             const Options& options = {});
+
+/// For those who need more of a case than its document. The case points into itself, so it is made where it
+/// stays.
+Expected<void> make_case(Bytes ring, const Options& options, Case& c);
+Result result_of(const Case& c, const Json& receipts = {});
 
 /// Birth tickets of every allocation the window knows, ascending.
 Expected<std::vector<u64>> known_allocations(Bytes ring, const Options& options = {});

@@ -231,7 +231,11 @@ Seal record_seal(Bytes record);
 int device_of(u8 byte);
 Event decode_record(Bytes record, u64 offset);
 Entry decode_entry(Bytes entry, u64 offset);
-Expected<Header> decode_header(Bytes bytes);
+/// `bytes`: the file, or its first kHeadBytes; `there_bytes`: how long the file is.
+Expected<Header> decode_header(Bytes bytes, u64 there_bytes);
+inline constexpr u64 kHeadBytes = 768;
+/// Whether it is of this format at all, of any version.
+bool begins_as_ring(Bytes bytes);
 Expected<std::vector<PinnedDevice>> decode_pinned(Bytes area, u64 offset, bool exited);
 Expected<std::vector<Keyframe>> decode_keyframes(Bytes bytes, const Area& area);
 /// The state when it was disarmed; nothing, where the header and the slot do not tell one.

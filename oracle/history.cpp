@@ -2,6 +2,9 @@
 //
 // Peak, lifetimes and reconciliation over [B, f]. Rule: sums over sorted changes, never a state carried
 // along.
+#include <algorithm>
+#include <unordered_map>
+
 #include "case.h"
 #include "residual.h"
 
@@ -48,12 +51,62 @@ Int distance(const Residual& a, const Residual& b) {
     return std::max(less(a.low, b.high), less(b.low, a.high));
 }
 
+// The frees of what nobody saw born, by ticket.
+std::vector<u64> unknown_frees(const Scene& scene) {
+    std::unordered_multimap<u64, const Life*> by_birth;
+    for (const auto& life : scene.lives) {
+        if (life.object != kBlock) by_birth.emplace(life.birth, &life);
+    }
+    auto ends_one = [&](const Event& free) {
+        if (free.link == kNoTicket) return false;
+        auto [first, last] = by_birth.equal_range(free.link);
+        return std::any_of(first, last, [&](const auto& born) {
+            return born.second->from < free.ticket && free.ticket <= born.second->death;
+        });
+    };
+    std::vector<u64> tickets;
+    for (const auto& event : scene.recording.events) {
+        bool frees_device = event.kind == kFree && is_death(event) && frees(event.call) != kHost;
+        if (frees_device && !ends_one(event)) tickets.push_back(event.ticket);
+    }
+    return tickets;
+}
+
+// Which observations may be compared with each other: those of one number. Nothing: with none.
+class Comparable {
+  public:
+    Comparable(const Scene& scene, int device)
+        : late_(scene.recording.file->header.late()), frees_(unknown_frees(scene)) {
+        for (const auto& event : scene.recording.events) {
+            if (event.device == device && event.is_report()) reports_.push_back(event.ticket);
+        }
+    }
+    std::optional<std::size_t> group_at(u64 ticket) const {
+        auto before = [ticket](const std::vector<u64>& tickets) {
+            return std::lower_bound(tickets.begin(), tickets.end(), ticket) - tickets.begin();
+        };
+        auto group = static_cast<std::size_t>(before(frees_));
+        auto reported = before(reports_);
+        bool in_doubt = late_ || group > 0;
+        bool told = reported > 0 &&
+                    (group == 0 || reports_[static_cast<std::size_t>(reported) - 1] > frees_[group - 1]);
+        return in_doubt && !told ? std::nullopt : std::optional(group);
+    }
+
+  private:
+    bool late_;
+    std::vector<u64> frees_, reports_;
+};
+
 Json reconciliation_of(const Incident& incident) {
     auto residuals = residuals_of(incident.scene, incident.inputs.device, incident.inputs.ticket);
     std::erase_if(residuals, [](const Residual& residual) { return residual.observation->kind != kMemInfo; });
+    Comparable comparable(incident.scene, incident.inputs.device);
+    auto group_of = [&](std::size_t i) { return comparable.group_at(residuals[i].observation->ticket); };
     u64 mismatches = 0;
     std::optional<Int> largest;
     for (std::size_t i = 1; i < residuals.size(); ++i) {
+        if (!group_of(i) || group_of(i) != group_of(i - 1)) continue;
         Int apart = distance(residuals[i - 1], residuals[i]);
         mismatches += apart != 0 ? 1 : 0;
         largest = std::max(largest.value_or(0), apart);

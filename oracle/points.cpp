@@ -92,14 +92,20 @@ std::size_t Points::growing_pairs() const {
     return most;
 }
 
-Points points_of(const Scene& scene, int device, u64 ticket) {
+Points marked_points(const File& file, int device, u64 ticket) {
     Points most;
     for (auto family : {Family::kStep, Family::kOptimizer, Family::kRange, Family::kModule}) {
-        auto group = best_of_family(*scene.recording.file, device, ticket, family);
+        auto group = best_of_family(file, device, ticket, family);
         if (group.size() >= thresholds::kBoundariesNeeded)
             return {Basis::kMarked, family, family, as_points(group)};
         if (group.size() > most.list.size()) most = {Basis::kTooFew, family, family, as_points(group)};
     }
+    return most;
+}
+
+Points points_of(const Scene& scene, int device, u64 ticket) {
+    auto most = marked_points(*scene.recording.file, device, ticket);
+    if (most.basis == Basis::kMarked) return most;
     if (scene.recording.from_keyframe) {
         most.basis = Basis::kLapped;
         return most;

@@ -40,6 +40,8 @@ struct Points {
     std::size_t growing_pairs() const;
 };
 
+/// Those that the recorder closed; basis `marked` or `too_few`.
+Points marked_points(const File& file, int device, u64 ticket);
 /// Points of a device up to `ticket`; events at `ticket` itself infer nothing.
 Points points_of(const Scene& scene, int device, u64 ticket);
 /// Inferred ones only, for points_of.

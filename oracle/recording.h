@@ -16,7 +16,7 @@ struct Recording {
     std::vector<Event> earlier;
     std::vector<Event> events;
     std::vector<std::pair<u64, u64>> missing;
-    std::vector<Event> operation_copies;  ///< of the failure looked at, when a keyframe has it
+    std::vector<Event> operation_copies;  ///< of a keyframe's failure
     std::vector<Entry> table;
     std::vector<PinnedDevice> pinned;
 

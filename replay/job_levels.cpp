@@ -75,10 +75,14 @@ bool ended_before(const Capture& capture, uint64_t instant_ns) {
 
 bool was_there(const JobProcess& process, uint64_t instant_ns) {
     if (!process.first_seen_ns || !process.last_seen_ns) return false;
-    return *process.first_seen_ns <= instant_ns && instant_ns <= *process.last_seen_ns + kSignOfLife_ns;
+    return *process.first_seen_ns <= instant_ns && instant_ns <= latest_end_ns(*process.last_seen_ns);
 }
 
 }  // namespace
+
+uint64_t latest_end_ns(uint64_t last_seen_ns) {
+    return last_seen_ns + std::min(kSignOfLife_ns, UINT64_MAX - last_seen_ns);
+}
 
 std::string_view name(JobLedger ledger) {
     constexpr std::string_view kNames[] = {"active", "reserved", "outside", "device_used"};

@@ -40,6 +40,8 @@ Result<JobLevels> levels_at(const JobProcess& process, const Capture& capture, u
 
 // How long after its last sign of life a process may still be there: the recorder gives one each second.
 inline constexpr uint64_t kSignOfLife_ns = 2'000'000'000;
+// Until when, at the most.
+uint64_t latest_end_ns(uint64_t last_seen_ns);
 
 struct JobSkew {
     JobLedger ledger = JobLedger::active;

@@ -172,7 +172,11 @@ JobProcess read_process(const std::string& path, const JobReading& reading) {
         process.error = recording.error();
         return process;
     }
-    if (auto taken = take_recording(*recording, reading, process); !taken) process.error = taken.error();
+    if (auto taken = take_recording(*recording, reading, process); !taken) {
+        process = {};  // of a recording that breaks a rule its head alone is believed
+        process.path = path;
+        process.error = taken.error();
+    }
     return process;
 }
 

@@ -94,7 +94,7 @@ class Roles {
         const auto last_ns = processes_[process].last_seen_ns;
         const JobOrder earliest = order_of(last_ns, process);
         if (earliest == JobOrder::after || !last_ns) return earliest;
-        const JobOrder latest = order_of(*last_ns + kSignOfLife_ns, process);
+        const JobOrder latest = order_of(latest_end_ns(*last_ns), process);
         return latest == JobOrder::before ? JobOrder::before : JobOrder::untold;
     }
 

@@ -32,10 +32,6 @@ ReceiptShape one_of(Words words) {
 
 constexpr std::string_view kSchemas[] = {kJobSchema};
 
-ReceiptShape duration() {
-    return between(-Wide{INT64_MAX}, INT64_MAX);
-}
-
 ReceiptShape levels(Members more) {
     const ReceiptShape bytes = or_null(number());
     return object(
@@ -59,9 +55,9 @@ ReceiptShape process() {
                    {"incident", one_of(names_up_to<JobIncident, JobIncident::lost>())},
                    {"verdict", or_null(verdict)},
                    {"device", or_null(device())},
-                   {"failed_ns", or_null(duration())},
-                   {"first_seen_ns", or_null(duration())},
-                   {"last_seen_ns", or_null(duration())},
+                   {"failed_ns", or_null(wide())},
+                   {"first_seen_ns", or_null(wide())},
+                   {"last_seen_ns", or_null(wide())},
                    {"exit_seen", boolean()},
                    {"exit_status", or_null(int32())},
                    {"earlier_count", number()},

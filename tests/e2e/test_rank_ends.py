@@ -88,3 +88,4 @@ def test_how_far_failures_are_apart_is_told_only_where_each_has_a_time(tmp_path)
     assert "they are 50" in replay(folder).stdout
     encode(folder / "c.bin", 2, failed_ns=2 * SECOND_NS, anchors=False)
     assert "which was first cannot be told; below" in " ".join(replay(folder).stdout.split())
+    assert job_receipt(folder)["first"] == {"clocks_compared": True, "process": 2, "rivals": [1, 3], "told": False}

@@ -112,6 +112,40 @@ TEST_CASE("intervals that touch agree, one byte more is a mismatch of one byte")
     CHECK(number(seen_twice(897 * kMiB + 1), "largest_difference_bytes") == 1);
 }
 
+TEST_CASE("a free of what was never born ends the comparison until the next report") {
+    auto seen = [](u64 birth, u8 call, bool reported) {
+        RingBuilder ring;
+        observe(ring, 900 * kMiB);
+        freed(ring, call, kForeignAt, 0, birth);
+        if (reported) ring.alloc(kSegmentAt, kMiB);
+        observe(ring, 800 * kMiB);
+        observe(ring, 700 * kMiB);
+        return reconciliation_of(ring);
+    };
+    constexpr u8 kCudaFree = 32, kCudaFreeHost = 34;
+    auto unknown = seen(kNoTicket, kCudaFree, false);
+    CHECK(number(unknown, "observation_count") == 3);
+    CHECK(number(unknown, "mismatch_count") == 0);
+    CHECK(unknown["largest_difference_bytes"].is_null());
+    CHECK(number(seen(kNoTicket, kCudaFree, true), "mismatch_count") == 1);
+    CHECK(number(seen(kNoTicket, kCudaFreeHost, false), "mismatch_count") == 2);
+}
+
+TEST_CASE("after a late start the comparison begins with the first report") {
+    auto mismatches = [](u64 start_mode) {
+        RingBuilder ring;
+        ring.put(312, start_mode, 4);
+        observe(ring, 900 * kMiB);
+        observe(ring, 800 * kMiB);
+        ring.alloc(kSegmentAt, kMiB);
+        observe(ring, 700 * kMiB);
+        observe(ring, 600 * kMiB);
+        return number(reconciliation_of(ring), "mismatch_count");
+    };
+    CHECK(mismatches(0) == 3);
+    CHECK(mismatches(1) == 1);
+}
+
 TEST_CASE("samples are observations, but none that reconcile") {
     RingBuilder ring;
     observe(ring, 900 * kMiB);
