@@ -57,7 +57,8 @@ class IncidentWatch {
           log_(vantage.capture, vantage.pinned[static_cast<size_t>(device_)], device_, failure.event.ticket,
                vantage.capture.monotonic_ns(failure.event.time_counter)),
           peak_(begin, vantage.window.events.begin_ticket(), device_),
-          history_(vantage.window.events.begin_ticket(), device_),
+          history_(vantage.window.events.begin_ticket(), device_,
+                   vantage.capture.header.start_mode == StartMode::late),
           trail_(vantage.capture, vantage.window, begin, marked_, failure.event) {
         anchors_.mark(peak_.peak().active_ticket);
     }

@@ -25,16 +25,6 @@ Result<std::string> read_text(const std::string& path) {
     return read_receipt_file(*file);
 }
 
-Error check_error(ErrorCode code, const std::string& path, std::string_view rule, std::string detail) {
-    return {.code = code,
-            .file = path,
-            .offset_bytes = std::nullopt,
-            .ticket = std::nullopt,
-            .rule = std::string(rule),
-            .detail = std::move(detail),
-            .way_out = ""};
-}
-
 bool states_schema(const JsonValue& document) {
     const JsonValue* const schema = member(document, "schema");
     return schema != nullptr && schema->IsString() && text_of(*schema) == kReceiptSchema;
@@ -84,18 +74,18 @@ Result<std::string> check_receipt_file(const Capture& capture, const std::string
     rapidjson::Document stated;
     if (std::string problem = parse_json(*text, stated); !problem.empty()) {
         return failure(
-            check_error(ErrorCode::not_memsnap, receipt_path, "receipt", "is no receipt: " + problem));
+            file_error(ErrorCode::not_memsnap, receipt_path, "receipt", "is no receipt: " + problem));
     }
     if (!states_schema(stated)) {
-        return failure(check_error(ErrorCode::not_memsnap, receipt_path, "receipt",
-                                   fmt::format("is no receipt of the schema {}", kReceiptSchema)));
+        return failure(file_error(ErrorCode::not_memsnap, receipt_path, "receipt",
+                                  fmt::format("is no receipt of the schema {}", kReceiptSchema)));
     }
     const AnalysisOptions options = incident_of(stated);
     const auto analysis = analyse(capture, options);
     if (!analysis && analysis.error().code == ErrorCode::usage) {
         return failure(
-            check_error(ErrorCode::disagreed, receipt_path, "receipt_differs",
-                        "explains an incident that the recording does not have: " + analysis.error().detail));
+            file_error(ErrorCode::disagreed, receipt_path, "receipt_differs",
+                       "explains an incident that the recording does not have: " + analysis.error().detail));
     }
     if (!analysis) return failure(analysis.error());
     const Naming naming = naming_of(stated, known);
@@ -103,21 +93,21 @@ Result<std::string> check_receipt_file(const Capture& capture, const std::string
     if (!written) return failure(written.error());
     rapidjson::Document recomputed;
     if (std::string problem = parse_json(*written, recomputed); !problem.empty())
-        return failure(check_error(ErrorCode::io, capture.path, "receipt_self_check", std::move(problem)));
+        return failure(file_error(ErrorCode::io, capture.path, "receipt_self_check", std::move(problem)));
     take_unverified(stated, {.names = naming.sites != nullptr, .key = naming.key.has_value()}, recomputed);
     if (const auto difference = first_difference(stated, recomputed)) {
         return failure(
-            check_error(ErrorCode::disagreed, receipt_path, "receipt_differs",
-                        fmt::format("{}: the receipt says {}, the recording {}", printable(difference->path),
-                                    printable(difference->stated), printable(difference->found))));
+            file_error(ErrorCode::disagreed, receipt_path, "receipt_differs",
+                       fmt::format("{}: the receipt says {}, the recording {}", printable(difference->path),
+                                   printable(difference->stated), printable(difference->found))));
     }
     // What no field holds could carry something too.
     if (const std::string follows = canonical_text(recomputed); *text != follows) {
         const auto [here, there] = std::ranges::mismatch(*text, follows);
-        return failure(check_error(ErrorCode::disagreed, receipt_path, "receipt_differs",
-                                   fmt::format("byte {}: every field agrees, but the text is not as it was "
-                                               "written",
-                                               here - text->begin())));
+        return failure(file_error(ErrorCode::disagreed, receipt_path, "receipt_differs",
+                                  fmt::format("byte {}: every field agrees, but the text is not as it was "
+                                              "written",
+                                              here - text->begin())));
     }
     return fmt::format("OK  {} follows from {} in every field\n", printable(receipt_path),
                        printable(capture.path));

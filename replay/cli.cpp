@@ -14,6 +14,7 @@
 #include <new>
 #include <string>
 #include <string_view>
+#include <system_error>
 
 #include "analysis.h"
 #include "capture.h"
@@ -25,6 +26,7 @@
 #include "cli_options.h"
 #include "cli_page.h"
 #include "cli_results.h"
+#include "cli_streams.h"
 #include "diff.h"
 #include "diff_json.h"
 #include "diff_read.h"
@@ -39,12 +41,6 @@
 namespace memsnap {
 
 namespace {
-
-int flushed(int status) {
-    if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return status;
-    fmt::print(stderr, "memsnap-replay: cannot write to standard output\n");
-    return static_cast<int>(ErrorCode::io);
-}
 
 std::string_view environment(const char* name) {
     const char* const value = std::getenv(name);
@@ -164,7 +160,7 @@ int run_reference(const ReferenceOptions& options) {
 
 int run_task(int argc, char** argv) {
     const auto line = read_command_line(argc, argv);
-    if (!line) return line.error();
+    if (!line) return flushed(line.error());
     if (line->task == Task::diff) return run_diff(line->comparison);
     if (line->task == Task::reference) return run_reference(line->reference);
     if (line->task == Task::triage) return run_triage_task(line->triage);
@@ -200,10 +196,8 @@ int run_task(int argc, char** argv) {
     return run_verdict(*recording, options);
 }
 
-}  // namespace
-
 // What a file holds is bounded by the memory there is; files that were being written are gone by then.
-int run_command_line(int argc, char** argv) {
+int run_within_memory(int argc, char** argv) {
     try {
         return run_task(argc, argv);
     } catch (const std::bad_alloc&) {
@@ -214,6 +208,17 @@ int run_command_line(int argc, char** argv) {
                              .rule = "memory",
                              .detail = "not enough memory for this file",
                              .way_out = "read it where more memory is free, or raise the limit (ulimit -v)"});
+    }
+}
+
+}  // namespace
+
+int run_command_line(int argc, char** argv) {
+    prepare_streams();
+    try {
+        return run_within_memory(argc, argv);
+    } catch (const std::system_error&) {  // by fmt::print
+        return cannot_write_output();
     }
 }
 

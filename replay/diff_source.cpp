@@ -21,30 +21,19 @@
 namespace memsnap {
 namespace {
 
-Error refused(const std::string& path, ErrorCode code, std::string rule, std::string detail,
-              std::string way_out) {
-    return {.code = code,
-            .file = path,
-            .offset_bytes = std::nullopt,
-            .ticket = std::nullopt,
-            .rule = std::move(rule),
-            .detail = std::move(detail),
-            .way_out = std::move(way_out)};
-}
-
 Result<Source> parsed(const std::string& path, std::string_view receipt) {
     Source source;
     source.path = path;
     const bool ours = parse_json(receipt, source.receipt).empty() &&
                       text(find(source.receipt, {"schema"})) == kReceiptSchema;
     if (!ours) {
-        return failure(refused(path, ErrorCode::not_memsnap, "receipt_schema",
-                               "neither a ring nor a receipt of this version",
-                               "memsnap-replay RING --json FILE writes a receipt"));
+        return failure(file_error(ErrorCode::not_memsnap, path, "receipt_schema",
+                                  "neither a ring nor a receipt of this version",
+                                  "memsnap-replay RING --json FILE writes a receipt"));
     }
     if (std::string problem = check_receipt(receipt); !problem.empty()) {
-        return failure(refused(path, ErrorCode::corrupt, "receipt_check", std::move(problem),
-                               "write the receipt again from its ring"));
+        return failure(file_error(ErrorCode::corrupt, path, "receipt_check", std::move(problem),
+                                  "write the receipt again from its ring"));
     }
     return source;
 }

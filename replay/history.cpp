@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "window_builder.h"
+
 namespace memsnap {
 
 PeakWatch::PeakWatch(const Ledger& begin, uint64_t begin_ticket, int device) : device_(device) {
@@ -30,6 +32,7 @@ bool PeakWatch::take(const Event& event, const Ledger& ledger) {
 
 void HistoryWatch::take(const Event& event, const Ledger& ledger, const Change& change) {
     take_lifetime(event, change);
+    take_doubt(event, change);
     if (event.kind == Kind::mem_info) take_observation(event, ledger);
 }
 
@@ -44,10 +47,21 @@ void HistoryWatch::take_lifetime(const Event& event, const Change& change) {
     lifetimes_.longest_ticks = std::max(lifetimes_.longest_ticks.value_or(0), ticks);
 }
 
+// What was there before a late start, or was born while records were lost, gives back nobody knows how much;
+// the allocator's next report tells what it still holds.
+void HistoryWatch::take_doubt(const Event& event, const Change& change) {
+    if (is_report(event) && event.device == device_) held_is_known_ = true;
+    const bool ends_nothing_known = event.kind == Kind::free && is_death(event) && change.object == nullptr;
+    if (!ends_nothing_known || object_of(event) == Object::host) return;
+    held_is_known_ = false;
+    last_residual_.reset();
+}
+
 void HistoryWatch::take_observation(const Event& event, const Ledger& ledger) {
     if (event.device != device_ || event.code != 0 || event.has(kUnavailable)) return;
-    const Residual residual = residual_of(event, ledger);
     ++reconciliation_.observation_count;
+    if (!held_is_known_) return;
+    const Residual residual = residual_of(event, ledger);
     if (last_residual_) {
         const Wide apart =
             std::max({Wide{0}, residual.low - last_residual_->high, last_residual_->low - residual.high});

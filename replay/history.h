@@ -63,7 +63,9 @@ struct History {
 
 class HistoryWatch {
   public:
-    HistoryWatch(uint64_t begin_ticket, int device) : begin_ticket_(begin_ticket), device_(device) {}
+    // After a late start it is not known what is held until the allocator first reports.
+    HistoryWatch(uint64_t begin_ticket, int device, bool late_start)
+        : begin_ticket_(begin_ticket), device_(device), held_is_known_(!late_start) {}
 
     void take(const Event& event, const Ledger& ledger, const Change& change);
     const Lifetimes& lifetimes() const { return lifetimes_; }
@@ -71,13 +73,15 @@ class HistoryWatch {
 
   private:
     void take_lifetime(const Event& event, const Change& change);
+    void take_doubt(const Event& event, const Change& change);
     void take_observation(const Event& event, const Ledger& ledger);
 
     uint64_t begin_ticket_;
     int device_;
     Lifetimes lifetimes_;
     Reconciliation reconciliation_;
-    std::optional<Residual> last_residual_;
+    std::optional<Residual> last_residual_;  // that the next may be compared with
+    bool held_is_known_;
 };
 
 // What the user noted last under each dimension; dimensions by their first note.

@@ -13,14 +13,9 @@
 namespace memsnap {
 namespace {
 
-Error wrong(ErrorCode code, const std::string& path, std::string_view rule, std::string detail) {
-    return {.code = code,
-            .file = path,
-            .offset_bytes = std::nullopt,
-            .ticket = std::nullopt,
-            .rule = std::string(rule),
-            .detail = std::move(detail),
-            .way_out = code == ErrorCode::not_memsnap ? "memsnap-replay FOLDER --json FILE writes one" : ""};
+Error no_job_receipt(const std::string& path, std::string detail) {
+    return file_error(ErrorCode::not_memsnap, path, "job_receipt", std::move(detail),
+                      "memsnap-replay FOLDER --json FILE writes one");
 }
 
 Result<std::string> parse_file(const std::string& path, rapidjson::Document& document) {
@@ -29,12 +24,10 @@ Result<std::string> parse_file(const std::string& path, rapidjson::Document& doc
     auto text = read_receipt_file(*file);
     if (!text) return failure(std::move(text.error()));
     if (std::string problem = parse_json(*text, document); !problem.empty())
-        return failure(wrong(ErrorCode::not_memsnap, path, "job_receipt", "is no job's receipt: " + problem));
+        return failure(no_job_receipt(path, "is no job's receipt: " + problem));
     const JsonValue* const schema = member(document, "schema");
-    if (schema == nullptr || !schema->IsString() || text_of(*schema) != kJobSchema) {
-        return failure(wrong(ErrorCode::not_memsnap, path, "job_receipt",
-                             fmt::format("is no receipt of the schema {}", kJobSchema)));
-    }
+    if (schema == nullptr || !schema->IsString() || text_of(*schema) != kJobSchema)
+        return failure(no_job_receipt(path, fmt::format("is no receipt of the schema {}", kJobSchema)));
     return text;
 }
 
@@ -76,7 +69,7 @@ Result<JobClocks> stated_clocks(const std::string& path) {
     const auto number = within == nullptr ? std::nullopt : integer_of(*within);
     if (!number || *number < 0 || *number > Wide{INT64_MAX})
         return failure(
-            wrong(ErrorCode::disagreed, path, "job_receipt_differs", "job.clocks_within_ns is no time"));
+            file_error(ErrorCode::disagreed, path, "job_receipt_differs", "job.clocks_within_ns is no time"));
     return JobClocks{static_cast<uint64_t>(*number)};
 }
 
@@ -88,16 +81,16 @@ Result<std::string> check_job_file(const Job& job, const std::string& path) {
     if (!written) return failure(written.error());
     rapidjson::Document recomputed;
     if (std::string problem = parse_json(*written, recomputed); !problem.empty())
-        return failure(wrong(ErrorCode::io, path, "job_self_check", std::move(problem)));
+        return failure(file_error(ErrorCode::io, path, "job_self_check", std::move(problem)));
     if (const auto difference = first_difference(stated, recomputed)) {
         return failure(
-            wrong(ErrorCode::disagreed, path, "job_receipt_differs",
-                  fmt::format("{}: the receipt says {}, the recordings {}", printable(difference->path),
-                              printable(difference->stated), printable(difference->found))));
+            file_error(ErrorCode::disagreed, path, "job_receipt_differs",
+                       fmt::format("{}: the receipt says {}, the recordings {}", printable(difference->path),
+                                   printable(difference->stated), printable(difference->found))));
     }
     if (*text != *written) {
-        return failure(wrong(ErrorCode::disagreed, path, "job_receipt_differs",
-                             "every field agrees, but the text is not as it was written"));
+        return failure(file_error(ErrorCode::disagreed, path, "job_receipt_differs",
+                                  "every field agrees, but the text is not as it was written"));
     }
     return fmt::format("OK  {} follows from {} in every field\n", printable(path),
                        counted(job.processes.size(), "recording"));

@@ -18,6 +18,15 @@ constexpr size_t kPlaces_most = 3;
 constexpr size_t kSourceColumns = 40;
 constexpr size_t kIndent = 15;  // of what the headline says
 
+// Where a line of so many columns may end; 0: nowhere.
+size_t last_space(std::string_view sentence, size_t columns_most) {
+    size_t space = sentence.rfind(' ');
+    while (space != std::string_view::npos && space != 0 &&
+           columns_of(sentence.substr(0, space)) > columns_most)
+        space = sentence.rfind(' ', space - 1);
+    return space == std::string_view::npos ? 0 : space;
+}
+
 class JobScreen {
   public:
     JobScreen(const Job& job, const JobLabel& label, const ReportStyle& style)
@@ -56,13 +65,16 @@ class JobScreen {
             unseen_bytes_ = coloured.size() - title.size();
             text.replace(0, title.size(), coloured);
         }
+        wrap(std::move(text), sentence, kIndent);
+    }
+
+    void wrap(std::string text, std::string_view sentence, size_t indent) {
         while (columns_of(text) + columns_of(sentence) > kReportColumns + unseen_bytes_) {
-            const size_t room = kReportColumns + unseen_bytes_ - columns_of(text);
-            const size_t space = sentence.rfind(' ', room);
-            if (space == std::string_view::npos || space == 0) break;
+            const size_t space = last_space(sentence, kReportColumns + unseen_bytes_ - columns_of(text));
+            if (space == 0) break;
             line(text + std::string(sentence.substr(0, space)));
             sentence.remove_prefix(space + 1);
-            text.assign(kIndent, ' ');
+            text.assign(indent, ' ');
         }
         line(text + std::string(sentence));
     }
@@ -265,13 +277,24 @@ class JobScreen {
         for (const Error& one : job_.unread)
             errors.push_back(&one);
         for (size_t at = 0; at < std::min(errors.size(), kUnreadShown_most); ++at)
-            note("unread", fmt::format("{}: {}", printable(errors[at]->file), errors[at]->detail));
+            unread(*errors[at]);
         if (errors.size() > kUnreadShown_most)
             note("unread", fmt::format("and {} more", errors.size() - kUnreadShown_most));
     }
 
     void note(std::string_view label, std::string_view text) {
         line(fmt::format("  {:<8} {}", label, shown_text(text, letters(style_.utf8))));
+    }
+
+    // Why is never cut: of a long name the middle gives way, and what is longer still goes on below.
+    void unread(const Error& error) {
+        constexpr size_t kNoteIndent = 11;
+        constexpr size_t kRoom = kReportColumns - kNoteIndent;
+        const std::string why = ": " + shown_text(error.detail, letters(style_.utf8));
+        const size_t name_columns = kRoom - std::min(columns_of(why), kRoom - kSourceColumns);
+        const std::string name =
+            cut_in_the_middle(shown_text(error.file, letters(style_.utf8)), name_columns);
+        wrap(fmt::format("  {:<8} ", "unread"), name + why, kNoteIndent);
     }
 
     const Job& job_;

@@ -12,13 +12,8 @@ namespace {
 constexpr uint64_t kReceipt_bytes_most = uint64_t{256} << 20;
 
 Error no_receipt(const RingFile& file, std::string detail) {
-    return {.code = ErrorCode::not_memsnap,
-            .file = file.path(),
-            .offset_bytes = std::nullopt,
-            .ticket = std::nullopt,
-            .rule = "receipt",
-            .detail = std::move(detail),
-            .way_out = "memsnap-replay RING --json FILE writes a receipt"};
+    return file_error(ErrorCode::not_memsnap, file.path(), "receipt", std::move(detail),
+                      "memsnap-replay RING --json FILE writes a receipt");
 }
 
 }  // namespace

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 namespace memsnap {
 
 namespace {
@@ -24,6 +26,17 @@ std::string escaped(std::string_view text, F&& is_shown) {
 }
 
 }  // namespace
+
+Error file_error(ErrorCode code, std::string file, std::string_view rule, std::string detail,
+                 std::string way_out) {
+    return {.code = code,
+            .file = std::move(file),
+            .offset_bytes = std::nullopt,
+            .ticket = std::nullopt,
+            .rule = std::string(rule),
+            .detail = std::move(detail),
+            .way_out = std::move(way_out)};
+}
 
 std::string printable(std::string_view text) {
     return escaped(text, [](unsigned char byte) { return byte >= 0x20 && byte != 0x7f; });

@@ -32,6 +32,10 @@ struct Error {
     std::string way_out;
 };
 
+// About a file as a whole: no place in it is meant.
+Error file_error(ErrorCode code, std::string file, std::string_view rule, std::string detail,
+                 std::string way_out = {});
+
 template <class T>
 using Result = std::expected<T, Error>;
 

@@ -88,4 +88,15 @@ std::string cut_to_columns(std::string_view shown, size_t columns_most) {
         .append(kCut.substr(0, std::min(columns_most, kCut.size())));
 }
 
+std::string cut_in_the_middle(std::string_view shown, size_t columns_most) {
+    const size_t all = columns_of(shown);
+    if (all <= columns_most || columns_most <= kCut.size()) return cut_to_columns(shown, columns_most);
+    const size_t head = (columns_most - kCut.size()) / 3;
+    const size_t tail = columns_most - kCut.size() - head;
+    std::string_view end = shown.substr(fitting(shown, all - tail).bytes);
+    // A letter of two columns that only half of would fit is left out.
+    if (columns_of(end) > tail) end.remove_prefix(fitting(end, 2).bytes);
+    return std::string(shown.substr(0, fitting(shown, head).bytes)).append(kCut).append(end);
+}
+
 }  // namespace memsnap

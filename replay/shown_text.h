@@ -25,4 +25,7 @@ size_t columns_of(std::string_view shown);
 // At most so many columns of a shown text; where it is cut it ends with `..`.
 std::string cut_to_columns(std::string_view shown, size_t columns_most);
 
+// The same with `..` in the middle: of a path the end tells most.
+std::string cut_in_the_middle(std::string_view shown, size_t columns_most);
+
 }  // namespace memsnap

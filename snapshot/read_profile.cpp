@@ -20,19 +20,14 @@ constexpr unsigned kParsing =
 constexpr const char* kProfileAnew =
     "profile with profile_memory=True and write the trace with export_chrome_trace()";
 
-Error refused(const std::string& path, ErrorCode code, std::string rule, std::string detail,
-              std::string way_out) {
-    return {code, path, std::nullopt, std::nullopt, std::move(rule), std::move(detail), std::move(way_out)};
-}
-
 Error not_a_trace(const std::string& path, ProfileHandler::Shape shape) {
     const bool rows = shape == ProfileHandler::Shape::number_rows;
-    return refused(path, ErrorCode::not_memsnap, "profile",
-                   rows ? "is an exported memory timeline: it has sizes by category and no addresses, so "
-                          "which block ended cannot be told"
-                        : "is JSON, but not a trace of PyTorch's profiler",
-                   rows ? "write the trace of the same profile with export_chrome_trace()"
-                        : "give a recording, a memory snapshot or a profiler's trace");
+    return file_error(ErrorCode::not_memsnap, path, "profile",
+                      rows ? "is an exported memory timeline: it has sizes by category and no addresses, so "
+                             "which block ended cannot be told"
+                           : "is JSON, but not a trace of PyTorch's profiler",
+                      rows ? "write the trace of the same profile with export_chrome_trace()"
+                           : "give a recording, a memory snapshot or a profiler's trace");
 }
 
 Error without_events(const std::string& path, const Profile& profile) {
@@ -42,14 +37,14 @@ Error without_events(const std::string& path, const Profile& profile) {
     if (profile.other_device_event_count != 0)
         detail +=
             " (" + std::to_string(profile.other_device_event_count) + " of devices that are not CUDA's)";
-    return refused(path, ErrorCode::not_memsnap, "profile", std::move(detail), kProfileAnew);
+    return file_error(ErrorCode::not_memsnap, path, "profile", std::move(detail), kProfileAnew);
 }
 
 Error broken(const std::string& path, const JsonInput& input, const ProfileHandler& handler,
              const rapidjson::ParseResult& result) {
     if (input.error()) return *input.error();
     const char* const where = input.is_compressed() ? " (an offset of the uncompressed text)" : "";
-    Error error = refused(path, ErrorCode::corrupt, "json", {}, {});
+    Error error = file_error(ErrorCode::corrupt, path, "json", {});
     error.offset_bytes = result.Offset();
     if (handler.refusal()) {
         error.rule = "profile";

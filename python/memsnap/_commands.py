@@ -7,6 +7,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import importlib
+import sys
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,6 +50,15 @@ COMMANDS = (
 )
 
 
+class _Parser(argparse.ArgumentParser):
+    """argparse's own passes over a help that cannot be written."""
+
+    def _print_message(self, message, file=None):
+        stream = file or sys.stderr
+        if message and stream:
+            stream.write(message)
+
+
 def add_parser(subparsers, command: Command, with_arguments: bool) -> None:
     parser = subparsers.add_parser(
         command.name,
@@ -66,7 +76,7 @@ def add_parser(subparsers, command: Command, with_arguments: bool) -> None:
 
 def make_parser(version: str, asked: str | None) -> argparse.ArgumentParser:
     """The whole command line, with the arguments of the command that is asked for; of all with None."""
-    parser = argparse.ArgumentParser(prog="memsnap", description="Why did this GPU job run out of memory?")
+    parser = _Parser(prog="memsnap", description="Why did this GPU job run out of memory?")
     parser.add_argument("--version", action="version", version=f"memsnap {version}")
     subparsers = parser.add_subparsers(dest="subcommand", metavar="COMMAND")
     for command in COMMANDS:

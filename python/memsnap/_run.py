@@ -8,6 +8,7 @@ import shutil
 import sys
 
 from . import _tools
+from ._become import become
 
 _PACKAGE = pathlib.Path(__file__).resolve().parent
 _SITE = _PACKAGE / "site"
@@ -108,7 +109,7 @@ def run(options: argparse.Namespace) -> int:
     command = _with_interpreter(command)
     sys.stdout.flush()
     try:
-        os.execvpe(command[0], command, made)
+        become(command, made)
     except FileNotFoundError:
         print(f"memsnap run: {command[0]}: command not found", file=sys.stderr)
         return 127

@@ -10,6 +10,8 @@ import pathlib
 import shutil
 import sys
 
+from ._become import become
+
 RECORDER, REPLAY, ORACLE = "libmemsnap.so", "memsnap-replay", "memsnap-oracle"
 
 _PACKAGE = pathlib.Path(__file__).resolve().parent
@@ -52,7 +54,7 @@ def _become(name: str) -> int:
         program = find(name)
         if os.path.samefile(program, sys.argv[0]):
             raise Missing(f"the program itself is not in this installation: name it with {_VARIABLES[name]}")
-        os.execv(program, [name, *sys.argv[1:]])
+        become([program, *sys.argv[1:]], os.environ)
     except Missing as missing:
         print(f"{name}: {missing}", file=sys.stderr)
         return 127

@@ -108,9 +108,10 @@ def disagreements(ring: pathlib.Path, card_changes: bool) -> list[str]:
     if checked.returncode != (0 if asked else replayed.returncode):
         found.append(f"memsnap-replay exit {replayed.returncode} {replayed.stderr}, memsnap-oracle exit {checked.returncode} {checked.stderr}")
     if asked and not card_changes:
+        told = json.loads(receipt.read_text())
         with ledger.open() as lines:
-            found += mismatches(lines)
-        reconciliation = json.loads(receipt.read_text())["evidence"]["reconciliation"]
+            found += mismatches(lines, told["capture"]["start_mode"] == "late")
+        reconciliation = told["evidence"]["reconciliation"]
         if reconciliation and reconciliation["mismatch_count"]:
             found.append(f"the receipt says {reconciliation}")
     for path in (receipt, ledger):

@@ -5,11 +5,12 @@ import json
 import os
 import pty
 import re
+import resource
 import subprocess
 
 import pytest
 
-from conftest import REPLAY, TOP
+from conftest import ORACLE, REPLAY, TOP
 
 
 @pytest.fixture(scope="module")
@@ -173,11 +174,33 @@ def test_a_reader_that_stops_reading_is_no_trouble(module_bench, failed):
     assert "terminate" not in done.stderr
 
 
-def test_standard_output_that_cannot_be_written_is_an_output_error(failed):
-    with open("/dev/full", "w") as full:
-        for arguments in ([failed], ["dump", failed], ["check", failed], [failed, "--json", "-"]):
-            done = subprocess.run([REPLAY, *arguments], stdout=full, stderr=subprocess.PIPE, text=True)
-            assert done.returncode == 5 and done.stderr != "", arguments
+ABOUT = (["--help"], ["dump", "--help"], ["--commands"], ["--version"])
+
+
+@pytest.mark.parametrize("broken", [">/dev/full", ">&-"])
+def test_standard_output_that_cannot_be_written_is_an_output_error(failed, broken):
+    replayed = [[REPLAY, *words] for words in ([failed], ["dump", failed], ["check", failed], [failed, "--json", "-"], [failed, "--csv", "-"], *ABOUT)]
+    recomputed = [[ORACLE, *words] for words in ([failed], ["--ids", failed], ["--help"], ["--commands"])]
+    for command in (*replayed, *recomputed):
+        done = subprocess.run(["bash", "-c", f'exec "$@" {broken}', "-", *command], stderr=subprocess.PIPE, text=True)
+        assert done.returncode == 5 and "cannot" in done.stderr, (command, done)
+
+
+def test_standard_error_that_cannot_be_written_is_no_crash(failed):
+    for command in ([REPLAY, "/nowhere"], [REPLAY, failed, "--device", "7"]):
+        done = subprocess.run(["bash", "-c", 'exec "$@" 2>/dev/full', "-", *command], stdout=subprocess.PIPE)
+        assert done.returncode in (2, 5), (command, done)
+
+
+RESULTS = ("--json", "--csv", "--collapsed", "--pickle", "--perfetto", "--html")
+
+
+@pytest.mark.parametrize("option", RESULTS)
+def test_a_result_beyond_the_limit_of_file_sizes_is_an_output_error_and_leaves_nothing(failed, tmp_path, option):
+    limited = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (64, 64))}
+    done = subprocess.run([REPLAY, failed, option, tmp_path / "result"], capture_output=True, text=True, **limited)
+    assert done.returncode == 5 and "File too large" in done.stderr, done
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_dump_has_one_line_for_each_record_and_can_be_limited_to_a_device(module_bench, failed):

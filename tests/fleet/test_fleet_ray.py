@@ -16,7 +16,8 @@ def cluster(monkeypatch):
     """A head and two nodes of one core each, small, without dashboard and reports."""
     for name, value in environment().items():
         monkeypatch.setenv(name, value)
-    cluster_utils = pytest.importorskip("ray.cluster_utils")
+    from ray import cluster_utils  # ray looks at the environment when it is imported
+
     small = {"object_store_memory": 100 << 20, "include_dashboard": False}
     made = cluster_utils.Cluster(initialize_head=True, head_node_args={"num_cpus": 1, **small})
     for _ in range(2):

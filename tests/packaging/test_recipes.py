@@ -117,7 +117,6 @@ def test_torchrun_gives_each_worker_a_recording_of_its_rank(tmp_path):
 # Ray
 
 def test_rays_workers_are_recorded_and_its_driver_is_not(tmp_path, library):
-    pytest.importorskip("ray")
     program = tmp_path / "driver.py"
     program.write_text(f"""
 import json, sys

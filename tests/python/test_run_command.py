@@ -67,6 +67,8 @@ def test_options_behind_the_command_are_the_commands_own(memsnap):
 def test_the_process_is_the_commands_own(stand_in, memsnap):
     assert memsnap("run", "--", "sh", "-c", "exit 7").returncode == 7
     assert memsnap("run", "--", "sh", "-c", "kill -TERM $$").returncode == -signal.SIGTERM
+    for ignored_by_python in (signal.SIGPIPE, signal.SIGXFSZ):
+        assert memsnap("run", "--", "sh", "-c", f"kill -{ignored_by_python} $$").returncode == -ignored_by_python
     environment = os.environ | {"PYTHONPATH": str(PACKAGE), "MEMSNAP_LIBRARY": str(stand_in)}
     command = [sys.executable, "-m", "memsnap", "run", "--", "sh", "-c", "echo $$"]
     with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as started:

@@ -55,11 +55,7 @@ class Allocator {
     }
     void fail(size_t size) {
         std::lock_guard guard(lock_);
-        void* segment = nullptr;
-        size_t free_bytes = 0;
-        size_t total_bytes = 0;
-        fake_segment_alloc(&segment, size);
-        fake_mem_get_info(&free_bytes, &total_bytes);
+        fake_segment_refused(size);
         fake_report_out_of_memory(static_cast<int64_t>(size), allocated_, allocated_, 0);
     }
     // "address:size ..." by address

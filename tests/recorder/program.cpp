@@ -52,13 +52,8 @@ class Allocator {
     // Two refused segments, as after an emptied cache, then the report.
     void fail(size_t size) {
         std::lock_guard guard(lock_);
-        void* segment = nullptr;
-        size_t free_bytes = 0;
-        size_t total_bytes = 0;
-        fake_segment_alloc(&segment, size);
-        fake_mem_get_info(&free_bytes, &total_bytes);
-        fake_segment_alloc(&segment, size);
-        fake_mem_get_info(&free_bytes, &total_bytes);
+        fake_segment_refused(size);
+        fake_segment_refused(size);
         fake_report_out_of_memory(static_cast<int64_t>(size), allocated_, reserved_, 0);
     }
 

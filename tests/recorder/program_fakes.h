@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What recorded test programs call: the fakes' interfaces.
+// What recorded test programs call: the fakes' interfaces, and what PyTorch's allocator does with them.
 #pragma once
 
 #include <cstddef>
@@ -27,4 +27,13 @@ int fake_mem_get_info(size_t* free_bytes, size_t* total_bytes);
 void fake_interrupt_with(void (*function)());
 unsigned long fake_usage_count();
 unsigned long fake_out_of_memory_count();
+}
+
+// A segment that is refused, and the look at what is free that follows.
+inline void fake_segment_refused(size_t size) {
+    void* segment = nullptr;
+    size_t free_bytes = 0;
+    size_t total_bytes = 0;
+    fake_segment_alloc(&segment, size);
+    fake_mem_get_info(&free_bytes, &total_bytes);
 }

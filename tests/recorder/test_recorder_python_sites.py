@@ -71,7 +71,6 @@ def test_a_place_that_is_come_back_to_has_the_frames_that_the_program_sees_each_
 
 @pytest.mark.parametrize("wish", ["native", "both"])
 def test_native_walks_below_switched_stacks_do_no_harm(job, wish):
-    pytest.importorskip("greenlet")
     run = job(sys.executable, "greenlets", MEMSNAP_STACK=wish)
     assert (run.done.returncode, run.done.stderr) == (0, "")
     ((_, header),) = [(ring, read_ring(ring)["header"]) for ring in run.folder.glob("*.bin")]

@@ -5,6 +5,7 @@ nothing at all where its layout is not proven. python_program.py has the scenari
 import json
 import pathlib
 import subprocess
+import sys
 
 import pytest
 
@@ -154,9 +155,6 @@ def test_other_interpreters_of_the_process_do_no_harm(python):
 
 
 def test_greenlets_are_walked_where_they_run():
-    pytest.importorskip("greenlet")
-    import sys
-
     assert run(sys.executable, "greenlets") == []
 
 

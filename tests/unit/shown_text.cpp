@@ -40,3 +40,13 @@ TEST_CASE("a text is cut between letters, by columns") {
     CHECK(cut_to_columns("créer", 1) == ".");
     CHECK(cut_to_columns("créer", 0).empty());
 }
+
+TEST_CASE("what is cut in the middle keeps its begin and more of its end, and never takes more columns") {
+    CHECK(cut_in_the_middle("job/ring.bin", 12) == "job/ring.bin");
+    CHECK(cut_in_the_middle("some/folder/ring.bin", 11) == "som..ng.bin");
+    CHECK(cut_in_the_middle("学学学学学学", 8) == "学..学学");
+    CHECK(cut_in_the_middle("a学学学学学", 9) == "a..学学");
+    CHECK(cut_in_the_middle("créer", 2) == "..");
+    CHECK(cut_in_the_middle("créer", 1) == ".");
+    CHECK(cut_in_the_middle("créer", 0).empty());
+}
