@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// fmt's functions for programs that are linked statically. The rule: the headers define them inline, the build
-// keeps them all (meson.build), and what is a template there is used once here.
+// fmt's functions for programs that are linked statically. The rule: the headers define them inline, the
+// build keeps them all (meson.build), and what is a template there is used once here.
 #include <fmt/format.h>
 
 #include <string>
