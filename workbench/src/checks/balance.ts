@@ -3,6 +3,7 @@
 // Who holds the card (VERDICT.md §3, "balance"), at the instants that the receipt tells. The rule: what the allocator holds and what is the
 // process's own come from the history at the instant; the rest from the failure's own answer, or from the anchor's.
 import type { Balance } from "../data/receipt";
+import { beganLate } from "../history/before";
 import { Comparison, notRecomputed, type Check, type Result, type Subject } from "./check";
 import type { Failing } from "./failing";
 import { outsideAt } from "./outside";
@@ -30,13 +31,14 @@ function othersAt(rows: Rows, samples: readonly number[], row: number): number |
   return sample === undefined ? null : rows.of("others_bytes", sample);
 }
 
-// Of the instant alone.
+// Of the instant alone. After a late start blocks that nobody saw are active; NaN: the last report before the instant is not in the page.
 function splitAt(subject: Subject, device: number, row: number, request: number | null): Split {
   const { history } = subject;
   const scene = history.scene(device, row);
   const asked = { size_bytes: request ?? 0, stream: null, pool: null, privatePools: false };
   const sums = sumsOf(extentsOf(history, scene, asked), asked.size_bytes);
-  const active = scene.activeBytes + scene.directBytes;
+  const unseen = beganLate(subject.incident) ? history.laneAt(device, "unseen_allocated", row) : 0;
+  const active = scene.activeBytes + scene.directBytes + unseen;
   const reusable = sums.reusable + (request === null ? sums.incompatible : 0);
   const incompatible = request === null ? 0 : sums.incompatible;
   const held = history.laneAt(device, "reserved", row);
@@ -60,7 +62,7 @@ const held = (split: Split) => split.active + split.reusable + split.fragmented 
 function attributeByAnchor(subject: Subject, rows: Rows, device: number, row: number, limit: number, split: Split) {
   const { history } = subject;
   const ofDevice = (...kinds: string[]) => rows.ofKinds(...kinds).filter((at) => at <= limit && rows.of("device", at) === device);
-  const observations = ofDevice("mem_info", "device_sample").filter((at) => rows.isObservation(at));
+  const observations = ofDevice("mem_info", "device_sample").filter((at) => rows.tellsOutside(at));
   const samples = ofDevice("process_sample").filter((at) => rows.of("others_bytes", at) !== null);
   split.others = othersAt(rows, samples, row);
   const anchor = observations.filter((at) => at <= row).pop() ?? observations[0];
@@ -119,10 +121,13 @@ function balanceResult(subject: Subject, rows: Rows, failing: Failing | null, to
     }
     attributeByAnchor(subject, rows, told.device, row, limit, split);
   }
-  const inPage: [string, unknown, unknown][] = [
+  const taken: [string, unknown, unknown][] = [
     ["active_bytes", split.active, told.active_bytes],
-    ["reusable_free_bytes", split.reusable, told.reusable_free_bytes],
     ["fragmented_free_bytes", lanesKnown(split.fragmented), told.fragmented_free_bytes],
+  ];
+  const inPage: [string, unknown, unknown][] = [
+    ...(Number.isNaN(split.active) ? [] : taken),
+    ["reusable_free_bytes", split.reusable, told.reusable_free_bytes],
     ["incompatible_free_bytes", split.incompatible, told.incompatible_free_bytes],
     [
       "libraries",

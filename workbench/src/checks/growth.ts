@@ -3,7 +3,7 @@
 // Growth from step to step (VERDICT.md §6, §7): the points, and what survived between them. The rule: where the page cannot find the points
 // itself, it takes those of the receipt, compares each with the events, and says so.
 import type { Growth } from "../data/receipt";
-import { foundAt, isBirthKnown, unseenAt } from "../history/before";
+import { beganLate, foundAt, isBirthKnown } from "../history/before";
 import { Comparison, notRecomputed, type Check, type Result, type Subject } from "./check";
 import type { Failing } from "./failing";
 import { boundariesOf, growingPairs, pointsOf, type Boundary, type Point, type Points } from "./points";
@@ -124,7 +124,7 @@ interface Survivors {
 // After a late start: live blocks with an unknown birth, and what the last report tells beyond all live blocks.
 function unknownBirths({ scene, device, row }: Failing, { incident, history }: Subject): number {
   const found = foundAt(incident, history, scene).reduce((sum, life) => sum + history.lives.size[life], 0);
-  return found + (unseenAt(incident, history, device, row) ?? 0);
+  return found + (beganLate(incident) ? history.laneAt(device, "unseen_allocated", row) || 0 : 0);
 }
 
 function survivorsOf(failing: Failing, subject: Subject, points: Point[], since: number | null): { bySite: Map<number, Survivors>; kept: number } {

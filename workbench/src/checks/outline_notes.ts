@@ -91,7 +91,7 @@ function observationNotes({ outline, receipt, levels }: Incident): string[] {
     if (levels.column("used_least").filled(row)) known.add(levels.column("device").number(row));
   }
   for (const device of outline.devices) {
-    if (!known.has(device)) notes.push(`nobody asked cuda:${device} in the window what is free: what the device used is not known`);
+    if (!known.has(device)) notes.push(`no answer in the window tells what is free on cuda:${device}: what the device used is not known`);
   }
   const sampling = kSampling[capture.sampling as string];
   if (sampling !== undefined) notes.push(sampling);

@@ -113,8 +113,9 @@ export function outsideAt(history: History, failing: Failing): Outside {
   outside.cap = cap === 0 ? null : cap;
 
   const older = (row: number | undefined) => (row !== undefined && rows.of("ticket", row)! < operation.begin ? row : undefined);
-  const atBoundary = seen.firstBoundary === null ? undefined : older(seen.observations.filter((row) => row <= seen.firstBoundary!).pop());
-  const first = older(seen.observations.find((row) => seen.firstBlock !== null && row > seen.firstBlock));
+  const telling = (row: number | undefined) => (row !== undefined && rows.tellsOutside(row) ? older(row) : undefined);
+  const atBoundary = seen.firstBoundary === null ? undefined : telling(seen.observations.filter((row) => row <= seen.firstBoundary!).pop());
+  const first = telling(seen.observations.find((row) => seen.firstBlock !== null && row > seen.firstBlock));
   const baseline = atBoundary ?? first;
   takeNamed(history, failing, baseline === undefined ? null : rows.of("ticket", baseline), outside);
   if (baseline !== undefined) {
@@ -126,7 +127,8 @@ export function outsideAt(history: History, failing: Failing): Outside {
   }
   for (const row of seen.observations) {
     const age = (rows.of("time_ns", f) ?? NaN) - (rows.of("time_ns", row) ?? NaN);
-    if (row < f && age >= kTransientAge_ns) outside.earlier = Math.min(outside.earlier ?? Infinity, outsideOfObservation(rows, row));
+    const counts = row < f && age >= kTransientAge_ns && rows.tellsOutside(row);
+    if (counts) outside.earlier = Math.min(outside.earlier ?? Infinity, outsideOfObservation(rows, row));
   }
   return outside;
 }

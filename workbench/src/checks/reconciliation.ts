@@ -87,7 +87,7 @@ export async function reconciliationResult(failing: Failing, subject: Subject): 
     }
     if (rows.of("device", row) !== device || !rows.isObservation(row)) continue;
     observed += 1;
-    if (!doubt.knownAt(row)) continue;
+    if (!doubt.knownAt(row) || !rows.tellsOutside(row)) continue;
     const total = rows.of("device_total_bytes", row)!;
     const high = total - rows.of("device_free_bytes", row)! - history.laneAt(device, "reserved", row) - history.laneAt(device, "own_outside", row);
     const low = high - sums.rounding - (sums.most - sums.asked);

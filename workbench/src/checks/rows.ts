@@ -3,6 +3,7 @@
 // The events as the checks read them. The rule: a row, and null for what it does not say; nothing here looks at the receipt's numbers.
 import type { Incident } from "../data/incident";
 import type { Column, Table } from "../data/table";
+import { beganLate, tellsOutside } from "../history/before";
 import type { Pace } from "./check";
 
 export const kNested = 1;
@@ -43,8 +44,8 @@ export class Rows {
   private readonly byKind = new Map<string, number[]>();
 
   // One pass in slices, so that no check has to look through a million rows for the few of a kind.
-  static async of(table: Table, pace: Pace): Promise<Rows> {
-    const rows = new Rows(table);
+  static async of(incident: Incident, pace: Pace): Promise<Rows> {
+    const rows = new Rows(incident.events, beganLate(incident));
     for (let row = 0; row < rows.count; ++row) {
       if ((row & 4095) === 0) await pace.breathe();
       const kind = rows.kind(row);
@@ -55,7 +56,10 @@ export class Rows {
     return rows;
   }
 
-  private constructor(readonly table: Table) {
+  private constructor(
+    readonly table: Table,
+    private readonly late: boolean,
+  ) {
     this.count = table.rows;
     this.columns = new Proxy({} as Record<Name, Column>, {
       get: (known, name: string) => (known[name as Name] ??= table.column(name)),
@@ -97,6 +101,10 @@ export class Rows {
     const kind = this.kind(row);
     const asked = kind === "mem_info" || kind === "device_sample";
     return asked && this.of("code", row) === 0 && this.of("device_total_bytes", row) !== null && this.of("device_free_bytes", row) !== null;
+  }
+  // Whether it is one, and not untold (VERDICT.md §3).
+  tellsOutside(row: number): boolean {
+    return this.isObservation(row) && tellsOutside(this.late, this.columns.reserved_bytes, row);
   }
 }
 

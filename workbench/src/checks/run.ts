@@ -38,7 +38,7 @@ export interface Progress {
 
 export async function runChecks(incident: Incident, history: History, onProgress?: (progress: Progress) => void): Promise<Check[]> {
   const pace = paced();
-  const subject: Subject = { incident, history, pace, rows: await Rows.of(incident.events, pace) };
+  const subject: Subject = { incident, history, pace, rows: await Rows.of(incident, pace) };
   let failing: Failing | null = null;
   const groups: Groups = [
     ["digests", () => digestChecks(subject)],

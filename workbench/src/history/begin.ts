@@ -47,7 +47,7 @@ export function beginOf(begin: Table, fold: Fold): (row: number) => void {
       case "totals":
         if (sums === null) return;
         sums.reportTicket = ticket;
-        sums.unseenAllocated = NaN; // as of that report: not told
+        sums.told.unseen_allocated.set(at, NaN); // as of that report: not told
         return sums.told.reserved_reported.set(at, bytes);
       case "gap":
         return sums?.told.gap.set(at, bytes);

@@ -5,6 +5,7 @@ import { peakTicket } from "../data/card";
 import type { Incident } from "../data/incident";
 import { Slices } from "../data/slices";
 import type { Table } from "../data/table";
+import { beganLate } from "./before";
 import { beginOf } from "./begin";
 import type { Categories } from "./blocks";
 import { Fold } from "./fold";
@@ -87,7 +88,7 @@ class MadeHistory implements History {
   }
 
   ledger(column: string): Float64Array {
-    return ledgerColumn(this.events, this.devices, this.tapRow, column);
+    return ledgerColumn(this.events, this.devices, this.tapRow, beganLate(this.incident), column);
   }
 
   outsideByLibrary(device: number, instant: number): Map<number, number> {
@@ -164,7 +165,7 @@ export async function buildHistory(incident: Incident): Promise<History> {
   const slices = new Slices();
   const { window } = incident.outline;
   const { begin, events } = incident;
-  const fold = new Fold(events, window.exact_first_ticket > window.first_ticket);
+  const fold = new Fold(events, window.exact_first_ticket > window.first_ticket, beganLate(incident));
   await inSlices(begin.rows, slices, beginOf(begin, fold));
   await inSlices(events.rows, slices, (row) => fold.take(row));
   const { state, regions, blocks } = fold;

@@ -3,6 +3,7 @@
 // The pass over the rows: each kind of event, and what it changes. The rule: state before a row and the row itself, nothing else; kinds that
 // change nothing are not named.
 import type { Column, Table } from "../data/table";
+import { tellsOutside } from "./before";
 import { Blocks } from "./blocks";
 import { FoldState, kDeviceCapacity } from "./fold_state";
 import type { Born } from "./lives_store";
@@ -48,8 +49,9 @@ export class Fold {
   constructor(
     private readonly events: Table,
     cut: boolean,
+    late: boolean,
   ) {
-    this.state = new FoldState(events.rows, expectedLives(events), cut);
+    this.state = new FoldState(events.rows, expectedLives(events), cut, late);
     this.objects = new Objects(this.state);
     this.regions = new Regions(this.state, (object, inSegment) => this.objects.settle(object, inSegment));
     this.objects.regions = this.regions;
@@ -153,9 +155,10 @@ export class Fold {
     let rule = broken;
     if (sums !== null) {
       const unseen = allocated - sums.sums.allocated.last;
-      if (!Number.isNaN(unseen - sums.unseenAllocated) && unseen !== sums.unseenAllocated) rule ??= "totals_allocated";
+      const before = sums.told.unseen_allocated.last;
+      if (!Number.isNaN(unseen - before) && unseen !== before) rule ??= "totals_allocated";
       if (reserved < allocated) rule ??= "totals_reserved";
-      sums.unseenAllocated = unseen;
+      sums.told.unseen_allocated.set(row, unseen);
       sums.told.allocated_reported.set(row, allocated);
       sums.told.reserved_reported.set(row, reserved);
       this.regions.settle(device, reserved, read.ticket.number(row));
@@ -177,7 +180,7 @@ export class Fold {
     const { read, state } = this;
     const [total, free] = [read.device_total_bytes.number(row), read.device_free_bytes.number(row)];
     const sums = state.device(this.device(row));
-    if (sums === null || Number.isNaN(total)) return;
+    if (sums === null || Number.isNaN(total) || !tellsOutside(state.late, read.reserved_bytes, row)) return;
     sums.told.total.set(row, total);
     sums.told.residual.set(row, total - free - sums.held - sums.sums.own.last);
     sums.told.others_then.set(row, sums.told.others.last);

@@ -29,6 +29,7 @@ export class FoldState {
     readonly rows: number,
     expectedLives: number,
     readonly cut: boolean, // the first row is not the window's first
+    readonly late: boolean, // recording began in a running process
   ) {
     this.lives = new LivesStore(rows, expectedLives);
   }

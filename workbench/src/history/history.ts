@@ -64,10 +64,11 @@ export type Category = (typeof kCategories)[number];
 
 // The state after a row, its own observation included: as the columns of the ledger of that name; `allocated`: live blocks alone, `reserved`:
 // held_bytes, `total`: of the last answer, `used`: that less expected_free. The two reported ones are as last reported; `in_use`: active, and what
-// the allocator last reported beyond all live blocks.
+// the allocator last reported beyond all live blocks; `unseen_allocated`: what its last report stated beyond the blocks that were live then.
 export type Lane =
   | "active"
   | "in_use"
+  | "unseen_allocated"
   | "allocated"
   | "deferred"
   | "segment"

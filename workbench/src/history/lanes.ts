@@ -3,6 +3,7 @@
 // Lanes and columns of the ledger, made of the sums of a device. The rule: a lane is the state after a row; a column of the ledger looks at the
 // device's answers before its row, so that an answer can be compared with what was expected (docs/ledger.md).
 import type { Table } from "../data/table";
+import { tellsOutside } from "./before";
 import type { Lane } from "./history";
 import { DeviceSums } from "./sums";
 
@@ -52,6 +53,10 @@ class DeviceLanes {
       case "in_use": {
         const [reported, allocated, deferred] = [this.of("allocated_reported"), this.of("allocated"), this.of("deferred")];
         return (row) => exact(Math.max(reported(row), allocated(row)) + deferred(row));
+      }
+      case "unseen_allocated": {
+        const unseen = this.of("unseen_allocated");
+        return (row) => Math.max(0, unseen(row));
       }
       case "reserved":
         return this.sum(this.of("gap"), this.of("segment"), this.of("candidate"), this.of("direct"), this.of("unmapped"));
@@ -130,15 +135,24 @@ const kLaneOfColumn: Record<string, Lane> = {
 };
 
 // Of an answer's own row.
-function outsideBytes(events: Table): At {
+function outsideBytes(events: Table, late: boolean): At {
   const [total, free, reserved] = ["device_total_bytes", "device_free_bytes", "reserved_bytes"].map((name) => events.column(name));
-  return (row) => Math.max(0, Math.max(0, total.number(row) - free.number(row)) - orZero(reserved.number(row)));
+  return (row) => {
+    if (!tellsOutside(late, reserved, row)) return NaN;
+    return Math.max(0, Math.max(0, total.number(row) - free.number(row)) - orZero(reserved.number(row)));
+  };
 }
 
-export function ledgerColumn(events: Table, devices: readonly (DeviceSums | null)[], tapRow: number, column: string): Float64Array {
+export function ledgerColumn(
+  events: Table,
+  devices: readonly (DeviceSums | null)[],
+  tapRow: number,
+  late: boolean,
+  column: string,
+): Float64Array {
   const values = new Float64Array(events.rows).fill(NaN);
   if (column === "outside_bytes") {
-    const at = outsideBytes(events);
+    const at = outsideBytes(events, late);
     for (let row = 0; row < events.rows; ++row) values[row] = at(row);
     return values;
   }

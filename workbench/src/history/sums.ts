@@ -10,15 +10,17 @@ export const kSums = [
 ] as const;
 export type Sum = (typeof kSums)[number];
 
-// What was last told: `gap`: reported reserved less segments; `residual`, `total`, `others_then`: of the last answer of the device.
-export const kTold = ["gap", "allocated_reported", "reserved_reported", "total", "residual", "others_then", "others"] as const;
+// What was last told: `gap`: reported reserved less segments; `unseen_allocated`: reported allocated less the blocks that were live then; `residual`,
+// `total`, `others_then`: of the last answer of the device.
+export const kTold = [
+  "gap", "unseen_allocated", "allocated_reported", "reserved_reported", "total", "residual", "others_then", "others",
+] as const;
 export type Told = (typeof kTold)[number];
 
 export class DeviceSums {
   readonly sums = Object.fromEntries(kSums.map((it) => [it, new Steps(0)])) as Record<Sum, Steps>;
-  readonly told = Object.fromEntries(kTold.map((it) => [it, new Steps(it === "gap" ? 0 : NaN)])) as Record<Told, Steps>;
+  readonly told = Object.fromEntries(kTold.map((it) => [it, new Steps(it === "gap" || it === "unseen_allocated" ? 0 : NaN)])) as Record<Told, Steps>;
   reportTicket = -1; // of the last report; −1: none
-  unseenAllocated = 0; // reported less seen, as of the last report; NaN: not known
 
   add(sum: Sum, row: number, bytes: number): void {
     const steps = this.sums[sum];

@@ -62,7 +62,7 @@ export const kSources: Record<string, string> = {
   observed: "the device answered at this instant",
   carried: "by the last answer before it",
   carried_back: "by the first answer after it",
-  unknown: "nobody asked the device",
+  unknown: "no answer of the device tells it",
 };
 
 export const kShapes: Record<string, string> = {

@@ -8,9 +8,8 @@ import { changeText, counted } from "../parts/units";
 import { device, instant, opened, printing, reference, session } from "../session";
 import { Bytes, Legend, Scroll } from "./common";
 import { HeldChart, heldParts } from "./holders_chart";
-import { isObservation, splitAt } from "./holders_split";
+import { isObservation, isUntold, splitAt } from "./holders_split";
 import { instantText } from "./instant";
-import type { LaneSource } from "./lanes_source";
 import { LaneStack } from "./lanes_stack";
 import { source as sourceNow } from "./lanes_state";
 import { totalBytes } from "./lanes_marks";
@@ -20,13 +19,11 @@ import { splitRows } from "./split";
 import { SplitBar, SplitTable, type SplitColumn } from "./split_table";
 import "./lanes.css";
 
-function observedPlaces(incident: Incident, source: LaneSource, one: number): Float64Array {
+// Rows of its answers.
+function observedRows(incident: Incident, one: number): number[] {
   const found: number[] = [];
-  const where = incident.events.column("device");
-  for (let row = 0; row < incident.events.rows; ++row) {
-    if (isObservation(incident, row) && where.number(row) === one) found.push(source.positions.rows[row]);
-  }
-  return Float64Array.from(found);
+  for (let row = 0; row < incident.events.rows; ++row) if (isObservation(incident, row, one)) found.push(row);
+  return found;
 }
 
 function Beside({ balances }: { balances: Balance[] }) {
@@ -122,10 +119,8 @@ export function HoldersView() {
   const source = sourceNow();
   const now = session.value;
   const one = device.value;
-  const observed = useMemo(
-    () => (now === null || source === null ? new Float64Array(0) : observedPlaces(now.incident, source, one)),
-    [now, source, one],
-  );
+  const asked = useMemo(() => (now === null ? [] : observedRows(now.incident, one)), [now, one]);
+  const observed = useMemo(() => Float64Array.from(source === null ? [] : asked, (row) => source!.positions.rows[row]), [asked, source]);
   if (incident === null || source === null) return null;
   const parts = heldParts(incident);
   const legend = parts.map((part) => ({
@@ -145,6 +140,7 @@ export function HoldersView() {
         <p class="tiny quiet">
           Ticks at the top: the device was asked ({observed.length === 0 ? "never in these events" : counted(observed.length, "time")}). Between them
           what lies outside PyTorch is carried from the last answer, and context and modules are what was left over then.
+          {asked.length > 0 && isUntold(incident, asked[0]) && " An answer before the allocator's first report does not tell it."}
         </p>
       </section>
       <AtInstant incident={incident} />

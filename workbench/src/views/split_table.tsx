@@ -83,7 +83,7 @@ export function SplitTable({ incident, columns, caption }: { incident: Incident;
               {split.total_bytes === null ? "not known" : hundredthsText(hundredths(BigInt(split.total_bytes)))}
             </td>
           ))}
-          <td class="quiet">{known ? "adds up exactly" : "nobody told its size"}</td>
+          <td class="quiet">{known ? "adds up exactly" : "its size is not known"}</td>
         </tr>
         <tr class="split-source">
           <th scope="row">device asked</th>
@@ -95,8 +95,7 @@ export function SplitTable({ incident, columns, caption }: { incident: Incident;
         {untold && (
           <tr class="split-source">
             <td colSpan={columns.length + 2}>
-              A receipt does not tell apart what was there before the recording and in no block: at the failure it counts as active, at other instants
-              as fragmented.
+              What was there before the recording and is in no block counts as active in a receipt.
             </td>
           </tr>
         )}

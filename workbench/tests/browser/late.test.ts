@@ -33,6 +33,14 @@ test("before the allocator's first report they say that it is not known", async 
   expect(flat(await (await show(page, "Who holds the card")).innerText())).toContain("before recording not known");
 });
 
+test("what the device answered before that report leaves open who holds the card", async () => {
+  const page = await openPage(pageOf("armed_asked_early"));
+  const panel = await show(page, "Who holds the card");
+  expect(flat(await panel.innerText())).toContain("An answer before the allocator's first report does not tell it.");
+  await page.getByRole("region", { name: "instant" }).getByRole("slider").fill("2");
+  expect(flat(await panel.innerText())).toMatch(/free not known .* the card not known .* device asked unknown/);
+});
+
 test("blocks that were found have a place and no step", async () => {
   const page = await openPage(pageOf("attached"));
   expect(flat(await (await show(page, "Flame graph")).innerText())).toContain("before recording");

@@ -2,6 +2,7 @@
 //
 // What was there before a recording that began late: how much of it is in no block, how it stands in the split, and whose births nobody knows.
 import { describe, expect, test } from "vitest";
+import { Rows } from "../../src/checks/rows";
 import type { Incident } from "../../src/data/incident";
 import { foundAt, unseenAt } from "../../src/history/before";
 import { buildHistory } from "../../src/history/build";
@@ -50,11 +51,62 @@ describe("bytes in no block", () => {
       found(3, MiB, 8 * MiB),
     ]);
     expect(await unseen(incident)).toEqual([null, null, 30 * MiB, 20 * MiB, 12 * MiB]);
+    const lane = (await buildHistory(incident)).lane(0, "unseen_allocated"); // as the last report had it: what was found since is in it
+    expect([...lane]).toEqual([0, 30 * MiB, 20 * MiB, 20 * MiB]);
   });
 
   test("are none where the recording began with the job, whatever a report states", async () => {
     const incident = await late([kSegment, block(1, 0, MiB, 31 * MiB, 60 * MiB)]);
     expect(await unseen({ ...incident, receipt: { ...incident.receipt, capture: { start_mode: "from_birth" } } })).toEqual([0, 0, 0]);
+  });
+});
+
+describe("an answer of the device before the allocator's first report", () => {
+  const asked = (free: number, reserved: number | null): MadeRow => ({
+    kind: "mem_info", device_total_bytes: 80 * MiB, device_free_bytes: free, allocated_bytes: reserved, reserved_bytes: reserved,
+  });
+  const kRows = [
+    asked(30 * MiB, null),
+    kSegment,
+    block(2, 0, MiB, 31 * MiB, 60 * MiB),
+    asked(12 * MiB, 60 * MiB),
+    freed(4, 2, 0, MiB, 30 * MiB, 60 * MiB),
+  ];
+  const kLanes = ["total", "unattributed", "expected_free", "used"] as const;
+  const lanes = async (incident: Incident, row: number) => {
+    const history = await buildHistory(incident);
+    return kLanes.map((lane) => history.laneAt(0, lane, row) / MiB);
+  };
+
+  test("tells nothing of what lies outside, and the next one does", async () => {
+    const incident = await late(kRows);
+    for (const row of [0, 1, 2]) expect(await lanes(incident, row), `row ${row}`).toEqual(kLanes.map(() => NaN));
+    expect(await lanes(incident, 3)).toEqual([80, 8, 12, 68]);
+    const history = await buildHistory(incident);
+    expect([...history.ledger("outside_bytes")]).toEqual([NaN, NaN, NaN, 8 * MiB, NaN]);
+    expect([...history.ledger("expected_free_bytes")]).toEqual([NaN, NaN, NaN, NaN, 12 * MiB]);
+  });
+
+  test("leaves what an older answer told as it was", async () => {
+    const incident = await late([...kRows, asked(20 * MiB, null)]);
+    expect(await lanes(incident, 5)).toEqual([80, 8, 12, 68]);
+  });
+
+  test("tells it where the recording began with the job", async () => {
+    const incident = await late(kRows);
+    expect(await lanes({ ...incident, receipt: { ...incident.receipt, capture: { start_mode: "from_birth" } } }, 0)).toEqual([80, 50, 30, 50]);
+  });
+
+  test("is no answer that the split could carry", async () => {
+    const incident = await late(kRows);
+    const history = await buildHistory(incident);
+    const sources = [0, 1, 3, 4].map((row) => splitAt(incident, history, 0, row)).map((split) => [split.source, split.free_bytes]);
+    expect(sources).toEqual([["unknown", null], ["unknown", null], ["observed", 12 * MiB], ["carried", 12 * MiB]]);
+  });
+
+  test("is an answer, and tells no outside, for the checks", async () => {
+    const rows = await Rows.of(await late(kRows), { breathe: async () => undefined });
+    expect([0, 3].map((row) => [rows.isObservation(row), rows.tellsOutside(row)])).toEqual([[true, false], [true, true]]);
   });
 });
 
