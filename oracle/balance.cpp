@@ -30,6 +30,8 @@ void split(const Weighing& weighing, u64 ticket, Balance& balance) {
         for (const auto* block : *blocks)
             balance.active_bytes += block->size;
     }
+    if (scene.recording.file->header.late())
+        balance.active_bytes += std::max<Int>(0, scene.unseen_block_bytes(weighing.device, ticket));
     auto sums = free_sums(state, wanted.request_bytes);
     balance.reusable_bytes = sums.reusable;
     // Without a request nothing is incompatible with it.

@@ -99,6 +99,11 @@ class Comparable {
 };
 
 Json reconciliation_of(const Incident& incident) {
+    const auto& events = incident.scene.recording.events;
+    auto observed = std::count_if(events.begin(), events.end(), [&](const Event& event) {
+        return event.kind == kMemInfo && is_observation(event, incident.inputs.device) &&
+               event.ticket <= incident.inputs.ticket;
+    });
     auto residuals = residuals_of(incident.scene, incident.inputs.device, incident.inputs.ticket);
     std::erase_if(residuals, [](const Residual& residual) { return residual.observation->kind != kMemInfo; });
     Comparable comparable(incident.scene, incident.inputs.device);
@@ -111,7 +116,7 @@ Json reconciliation_of(const Incident& incident) {
         mismatches += apart != 0 ? 1 : 0;
         largest = std::max(largest.value_or(0), apart);
     }
-    return Json::Object{{"observation_count", u64{residuals.size()}},
+    return Json::Object{{"observation_count", static_cast<u64>(observed)},
                         {"mismatch_count", mismatches},
                         {"largest_difference_bytes", largest}};
 }

@@ -70,6 +70,9 @@ Operation operation_of(const Scene& scene, const Failed& failed);
 
 /// Successful, available mem_info or device_sample of the device.
 bool is_observation(const Event& event, int device);
+/// After a late start, before PyTorch's allocator reported: nobody knows how much of the card it held.
+bool is_untold(const File& file, const Event& observation);
+/// Of one that is not untold.
 Int outside_of(const Event& observation);
 /// Every observation of the device that is left: pinned ones in their order, samples, events.
 std::vector<Event> observations_of(const Recording& recording, int device);

@@ -32,7 +32,8 @@ Amounts peaks_of(const File& file, int device) {
     Amounts peaks;
     if (pinned.peak_allocated) peaks[kActive] = reported(*pinned.peak_allocated, &Event::allocated_bytes);
     if (pinned.peak_reserved) peaks[kReserved] = reported(*pinned.peak_reserved, &Event::reserved_bytes);
-    if (pinned.peak_outside) peaks[kOutside] = outside_of(*pinned.peak_outside);
+    if (pinned.peak_outside && !is_untold(file, *pinned.peak_outside))
+        peaks[kOutside] = outside_of(*pinned.peak_outside);
     for (const auto& event : file.events) {
         if (is_observation(event, device))
             peaks[kDeviceUsed] = std::max(peaks[kDeviceUsed].value_or(0), less(event.size, event.link));

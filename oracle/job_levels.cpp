@@ -23,7 +23,7 @@ Levels levels_by(const File& file, const Recording& recording, int device, u64 t
         levels.bytes[kReserved] = report->reserved_bytes;
     }
     if (observation != nullptr) {
-        levels.bytes[kOutside] = outside_of(*observation);
+        if (!is_untold(file, *observation)) levels.bytes[kOutside] = outside_of(*observation);
         levels.bytes[kDeviceUsed] = less(observation->size, observation->link);
         if (auto seen_ns = realtime_ns(file, observation->time))
             levels.observation_age_ns = less(instant_ns, *seen_ns);

@@ -36,7 +36,8 @@ std::optional<Event> baseline_of(const Scene& scene, const Operation& operation,
         return boundary.device == inputs.device && boundary.closed <= inputs.ticket;
     });
     auto counts = [&](const std::optional<Event>& event) {
-        return event && is_observation(*event, inputs.device) && event->ticket < operation.begin;
+        return event && is_observation(*event, inputs.device) && !is_untold(*scene.recording.file, *event) &&
+               event->ticket < operation.begin;
     };
     if (closed && counts(pinned->before_first_boundary)) return pinned->before_first_boundary;
     return counts(pinned->first_observation) ? pinned->first_observation : std::nullopt;
@@ -90,6 +91,10 @@ const Event* process_sample_at(const Recording& recording, int device, u64 ticke
         }
     }
     return last != nullptr ? last : next;
+}
+
+bool is_untold(const File& file, const Event& observation) {
+    return file.header.late() && !observation.has_totals();
 }
 
 Int outside_of(const Event& observation) {
@@ -161,7 +166,7 @@ void gather_outside(const Scene& scene, const Failed& failed, const Operation& o
     auto failed_at = monotonic_ns(*recording.file, failed.event.time);
     for (const auto& event : observations) {
         auto seen_at = monotonic_ns(*recording.file, event.time);
-        if (event.ticket >= inputs.ticket || !failed_at || !seen_at ||
+        if (event.ticket >= inputs.ticket || is_untold(*recording.file, event) || !failed_at || !seen_at ||
             *failed_at - *seen_at < thresholds::kTransientAgeNs)
             continue;
         inputs.earlier_outside_bytes =

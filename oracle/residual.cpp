@@ -59,7 +59,7 @@ std::vector<Residual> residuals_of(const Scene& scene, int device, u64 ticket) {
     std::vector<Residual> residuals;
     for (const auto& event : scene.recording.events) {
         if (event.ticket > ticket) break;
-        if (!is_observation(event, device)) continue;
+        if (!is_observation(event, device) || is_untold(*scene.recording.file, event)) continue;
         u64 at = event.ticket;
         Int held = scene.regions.held_at(device, at) + unmapped.at(at);
         Int rest = Int{event.size} - event.link - held - own.at(at);

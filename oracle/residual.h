@@ -14,7 +14,7 @@ struct Residual {
     Int high;  ///< r itself: rounding and pool slack can only take from it
 };
 
-/// Of every observation of the device in the window by the ticket, in order.
+/// Of every observation of the device in the window by the ticket, in order; an untold one has none.
 std::vector<Residual> residuals_of(const Scene& scene, int device, u64 ticket);
 
 }  // namespace oracle

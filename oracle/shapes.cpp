@@ -85,15 +85,18 @@ Json shape_of_device(const Case& c, int device) {
         active.values.push_back(point.active_bytes);
         reserved.values.push_back(point.reserved_bytes);
     }
+    auto tells = [&](const Event& event) {
+        return is_observation(event, device) && !is_untold(c.file, event);
+    };
     if (pinned != nullptr) {
         for (const auto& sample : pinned->samples) {
-            if (!is_observation(sample, device)) continue;
+            if (!tells(sample)) continue;
             outside.values.push_back(outside_of(sample));
             reserved_beside.push_back(sample.has_totals() ? sample.reserved_bytes : 0);
         }
         if (pinned->peak_allocated) active.exact_peak = pinned->peak_allocated->allocated_bytes;
         if (pinned->peak_reserved) reserved.exact_peak = pinned->peak_reserved->reserved_bytes;
-        if (pinned->peak_outside && is_observation(*pinned->peak_outside, device))
+        if (pinned->peak_outside && tells(*pinned->peak_outside))
             outside.exact_peak = outside_of(*pinned->peak_outside);
     }
     if (outside.values.empty() && total) {

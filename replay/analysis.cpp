@@ -57,8 +57,7 @@ class IncidentWatch {
           log_(vantage.capture, vantage.pinned[static_cast<size_t>(device_)], device_, failure.event.ticket,
                vantage.capture.monotonic_ns(failure.event.time_counter)),
           peak_(begin, vantage.window.events.begin_ticket(), device_),
-          history_(vantage.window.events.begin_ticket(), device_,
-                   vantage.capture.header.start_mode == StartMode::late),
+          history_(vantage.window.events.begin_ticket(), device_, vantage.capture.late_start()),
           trail_(vantage.capture, vantage.window, begin, marked_, failure.event) {
         anchors_.mark(peak_.peak().active_ticket);
     }
@@ -208,7 +207,7 @@ class ShapeWatch {
             }
             auto total = totals_[static_cast<size_t>(device)];
             if (!total && pinned.last_observation) total = pinned.last_observation->device_total_bytes();
-            all.push_back(find_shapes(device, matched, pinned, total));
+            all.push_back(find_shapes(device, matched, pinned, total, capture_.late_start()));
         }
         return all;
     }

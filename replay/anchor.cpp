@@ -16,7 +16,7 @@ void AnchorLog::take(const Event& event, const Ledger& ledger) {
         if (!first_others_bytes_) first_others_bytes_ = others_bytes_;
         if (before_mark) marked_.others_bytes = others_bytes_;
     }
-    if (!is_observation(event)) return;
+    if (!tells_outside(event, ledger.late_start())) return;
     last_ = {event.ticket, event.device_total_bytes(), residual_of(event, ledger).high, others_bytes_};
     if (before_mark || !marked_.anchor) marked_.anchor = last_;
 }

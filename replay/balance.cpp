@@ -55,7 +55,9 @@ Balance balance_at(const Ledger& ledger, const BalanceWish& wish) {
     balance.ticket = wish.ticket;
     balance.libraries = ledger.foreign(wish.device);
     balance.beside = ledger.beside(wish.device);
-    balance.active_bytes = Wide{totals.allocated_bytes} + totals.deferred_bytes + totals.direct_bytes;
+    balance.unseen_bytes = ledger.unseen_block_bytes(wish.device);
+    balance.active_bytes =
+        Wide{totals.allocated_bytes} + totals.deferred_bytes + totals.direct_bytes + balance.unseen_bytes;
     take_holes(ledger, wish, balance);
     take_rest_of_held(totals.held_bytes(), balance);
     take_anchored(wish.anchored, totals.held_bytes(), balance);
@@ -70,6 +72,7 @@ Balance balance_at_failure(const Ledger& ledger, const Evidence& evidence, uint6
     balance.ticket = ticket;
     balance.libraries = ledger.foreign(evidence.device);
     balance.beside = ledger.beside(evidence.device);
+    balance.unseen_bytes = ledger.unseen_block_bytes(evidence.device);
     balance.active_bytes = Wide{evidence.allocated.low} + evidence.deferred.low;
     balance.reusable_bytes = evidence.extents.reusable;
     balance.incompatible_bytes = evidence.extents.incompatible;

@@ -28,6 +28,7 @@ struct Balance {
     BalanceSource source = BalanceSource::unknown;
     std::optional<uint64_t> total_bytes;
     Wide active_bytes = 0;
+    uint64_t unseen_bytes = 0;  // of active: blocks from before a late start that nobody saw
     uint64_t reusable_bytes = 0;
     Wide fragmented_bytes = 0;
     uint64_t incompatible_bytes = 0;

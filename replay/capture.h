@@ -185,6 +185,8 @@ class Capture {
 
     Result<std::unique_ptr<Keyframe>> read_keyframe(uint32_t slot) const;
 
+    // Recording began in a running process.
+    bool late_start() const { return header.start_mode == StartMode::late; }
     // Where the record of a ticket lies in the file.
     uint64_t record_offset_bytes(uint64_t ticket) const;
     // CLOCK_MONOTONIC and CLOCK_REALTIME of a raw counter, by the anchors around it; nullopt without anchors.

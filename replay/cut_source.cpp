@@ -263,7 +263,8 @@ class Chooser {
         if (!is_observation(event)) return;
         newest(last_observation_);
         if (event.kind == Kind::device_sample) newest(last_sample_);
-        const bool less = !least_old_ || outside_bytes(event) < outside_bytes(*least_old_);
+        const bool less = tells_outside(event, source_.capture.late_start()) &&
+                          (!least_old_ || outside_bytes(event) < outside_bytes(*least_old_));
         if (source_.is_old(event) && less) least_old_ = event;
     }
 

@@ -231,12 +231,11 @@ class Gatherer {
 
     void take_growth(std::optional<uint64_t> kept_since_ticket) {
         const HeaderFacts& header = vantage_.capture.header;
-        const bool late = header.start_mode == StartMode::late;
+        const bool late = vantage_.capture.late_start();
         GrowthResult result = measure_growth(matched_, ledger_, event_.device,
                                              late ? header.initial_until_ticket : 0, kept_since_ticket);
         Growth& growth = result.growth;
-        if (late && totals_.unseen_allocated_bytes > 0)
-            growth.unknown_births += static_cast<uint64_t>(totals_.unseen_allocated_bytes);
+        growth.unknown_births += ledger_.unseen_block_bytes(event_.device);
         if (growth.basis == GrowthBasis::too_few || growth.basis == GrowthBasis::lapped)
             growth.retained += direct_bytes() + growth.unknown_births;
         result.growth.request_repeated = request_repeated(matched_, vantage_.window.events, event_);
@@ -268,8 +267,7 @@ class Gatherer {
         evidence.origin = header.origin;
         evidence.total_stated = header.total_stated;
         const auto& incomplete = header.incomplete_from_ticket;
-        evidence.incomplete =
-            header.start_mode == StartMode::late || (incomplete && *incomplete <= event_.ticket);
+        evidence.incomplete = vantage_.capture.late_start() || (incomplete && *incomplete <= event_.ticket);
     }
 
     const Vantage& vantage_;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "outside.h"
 #include "window_builder.h"
 
 namespace memsnap {
@@ -60,7 +61,7 @@ void HistoryWatch::take_doubt(const Event& event, const Change& change) {
 void HistoryWatch::take_observation(const Event& event, const Ledger& ledger) {
     if (event.device != device_ || event.code != 0 || event.has(kUnavailable)) return;
     ++reconciliation_.observation_count;
-    if (!held_is_known_) return;
+    if (!held_is_known_ || !tells_outside(event, ledger.late_start())) return;
     const Residual residual = residual_of(event, ledger);
     if (last_residual_) {
         const Wide apart =

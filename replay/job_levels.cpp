@@ -50,7 +50,7 @@ class Instant {
   private:
     void take_answer(const Event& event, JobLevels& levels) const {
         const uint64_t total_bytes = event.device_total_bytes();
-        levels.of(JobLedger::outside) = outside_bytes(event);
+        if (tells_outside(event, capture_.late_start())) levels.of(JobLedger::outside) = outside_bytes(event);
         levels.of(JobLedger::device_used) = total_bytes - std::min(total_bytes, event.device_free_bytes());
         const auto time_ns = capture_.realtime_ns(event.time_counter);
         if (time_ns) levels.observation_age_ns = instant_ns_ - std::min(instant_ns_, *time_ns);

@@ -44,7 +44,8 @@ Block block_of(const LiveObject& object) {
     return block;
 }
 
-Ledger::Ledger(const Window& window) : step_count_(window.steps_at_begin) {
+Ledger::Ledger(const Window& window)
+    : step_count_(window.steps_at_begin), late_start_(window.facts.is_uncertain(Uncertainty::late_start)) {
     for (const LiveObject& object : window.objects) {
         if (object.live_at_begin && object.object != Object::block) object_alloc(driver_object(object));
     }

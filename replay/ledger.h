@@ -211,6 +211,13 @@ class Ledger {
     std::vector<int> devices() const;  // that have blocks, segments or reports, ascending
     // Whether the torch tap was there by now.
     bool tap_seen() const { return tap_seen_; }
+    // Recording began in a running process.
+    bool late_start() const { return late_start_; }
+    // Of blocks from before it that nobody saw, but the allocator counted when it reported last.
+    uint64_t unseen_block_bytes(int device) const {
+        const int64_t unseen_bytes = totals_[static_cast<size_t>(device)].unseen_allocated_bytes;
+        return late_start_ && unseen_bytes > 0 ? static_cast<uint64_t>(unseen_bytes) : 0;
+    }
     uint32_t step_count() const { return step_count_; }
     // That a birth on the thread has; folded name, 0: none.
     uint16_t phase_on(uint16_t thread) const { return ranges_.phase_on(thread); }
@@ -348,6 +355,7 @@ class Ledger {
     uint64_t pending_request_count_ = 0;
     uint32_t step_count_ = 0;
     bool tap_seen_ = false;
+    bool late_start_ = false;
 };
 
 }  // namespace memsnap

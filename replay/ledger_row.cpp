@@ -295,7 +295,7 @@ void LedgerRows::take_totals(const Event& event, const Ledger& ledger) {
         row_.set(Column::allocated_bytes, event.allocated_bytes);
         row_.set(Column::reserved_bytes, event.reserved_bytes);
     }
-    if (is_observation(event)) row_.set(Column::outside_bytes, outside_bytes(event));
+    if (tells_outside(event, ledger.late_start())) row_.set(Column::outside_bytes, outside_bytes(event));
     if (event.device < 0) return;
     const DeviceTotals& totals = ledger.device(event.device);
     const uint64_t active = totals.allocated_bytes + totals.deferred_bytes;

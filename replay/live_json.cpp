@@ -183,7 +183,7 @@ Json live_json(const LiveFacts& facts, const LiveOptions& options, const Naming&
                         {"rank", header.rank},
                         {"local_rank", header.local_rank},
                         {"world_size", header.world_size},
-                        {"late", header.start_mode == StartMode::late},
+                        {"late", capture.late_start()},
                         {"recorder_version", header.recorder_version},
                         {"torch_version", header.torch_version},
                         {"events_count", header.head_ticket},

@@ -58,8 +58,8 @@ bool is_outside(const LiveObject& object) {
     return single && (object.flags & (kFromTorch | kImported)) == 0;
 }
 
-void take_device(const PinnedDevice& pinned, LiveDevice& out) {
-    if (const auto& seen = pinned.last_observation; seen && is_observation(*seen)) {
+void take_device(const PinnedDevice& pinned, bool late_start, LiveDevice& out) {
+    if (const auto& seen = pinned.last_observation; seen && tells_outside(*seen, late_start)) {
         out.total = Said{seen->device_total_bytes(), seen->time_counter};
         out.free = Said{seen->device_free_bytes(), seen->time_counter};
         out.reserved_then_bytes = seen->has(kTotals) ? seen->reserved_bytes : 0;
@@ -71,7 +71,8 @@ void take_device(const PinnedDevice& pinned, LiveDevice& out) {
     if (pinned.cap && pinned.cap->limit_bytes() != 0) out.cap_bytes = pinned.cap->limit_bytes();
     if (pinned.peak_allocated) out.peak_active_bytes = pinned.peak_allocated->allocated_bytes;
     if (pinned.peak_reserved) out.peak_reserved_bytes = pinned.peak_reserved->reserved_bytes;
-    if (pinned.peak_outside) out.peak_outside_bytes = outside_bytes(*pinned.peak_outside);
+    if (pinned.peak_outside && tells_outside(*pinned.peak_outside, late_start))
+        out.peak_outside_bytes = outside_bytes(*pinned.peak_outside);
 }
 
 }  // namespace
@@ -106,7 +107,7 @@ std::vector<LiveDevice> live_devices(const LiveFacts& facts) {
     for (int number = 0; number < kDeviceCapacity; ++number) {
         LiveDevice& device = devices[static_cast<size_t>(number)];
         device.device = number;
-        take_device(facts.capture.pinned[static_cast<size_t>(number)], device);
+        take_device(facts.capture.pinned[static_cast<size_t>(number)], facts.capture.late_start(), device);
         if (const auto report = newest_report(facts, number)) {
             // Nothing newer than a sample or a boundary is kept in standby, but the blocks are.
             const bool kept = facts.capture.header.arm_state != ArmState::standby;

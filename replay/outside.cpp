@@ -15,9 +15,11 @@ uint64_t minus(uint64_t value, uint64_t less) {
 }
 
 // At or before the first boundary, else the first after the allocator's first segment.
-std::optional<Event> baseline_of(const PinnedDevice& pinned, uint64_t operation_begin_ticket, bool bounded) {
+std::optional<Event> baseline_of(const PinnedDevice& pinned, uint64_t operation_begin_ticket, bool bounded,
+                                 bool late_start) {
     const auto usable = [&](const std::optional<Event>& candidate) {
-        return candidate && candidate->ticket < operation_begin_ticket;
+        return candidate && candidate->ticket < operation_begin_ticket &&
+               tells_outside(*candidate, late_start);
     };
     if (bounded && usable(pinned.before_first_boundary)) return pinned.before_first_boundary;
     if (usable(pinned.first_observation)) return pinned.first_observation;
@@ -38,6 +40,10 @@ uint64_t named_bytes_since(const Ledger& ledger, int device, uint64_t ticket) {
 bool is_observation(const Event& event) {
     const bool answers = event.kind == Kind::mem_info || event.kind == Kind::device_sample;
     return answers && event.code == 0 && !event.has(kUnavailable);
+}
+
+bool tells_outside(const Event& event, bool late_start) {
+    return is_observation(event) && (event.has(kTotals) || !late_start);
 }
 
 uint64_t outside_bytes(const Event& observation) {
@@ -91,7 +97,7 @@ void ObservationLog::take_observation(const Event& event) {
     if (event.kind == Kind::device_sample && (!last_sample_ || last_sample_->ticket < event.ticket)) {
         last_sample_ = event;
     }
-    if (!instant_ns_) return;
+    if (!instant_ns_ || !tells_outside(event, capture_.late_start())) return;
     const auto seen_ns = capture_.monotonic_ns(event.time_counter);
     if (!seen_ns || *seen_ns + policy::kTransientAge_ns > *instant_ns_) return;
     earlier_outside_bytes_ = std::min(earlier_outside_bytes_.value_or(UINT64_MAX), outside_bytes(event));
@@ -100,7 +106,8 @@ void ObservationLog::take_observation(const Event& event) {
 Outside measure_outside(const PinnedDevice& pinned, const ObservationLog& log, const Ledger& ledger,
                         int device, uint64_t operation_begin_ticket, bool bounded) {
     Outside outside;
-    const std::optional<Event> baseline = baseline_of(pinned, operation_begin_ticket, bounded);
+    const std::optional<Event> baseline =
+        baseline_of(pinned, operation_begin_ticket, bounded, ledger.late_start());
     for (const ForeignBytes& foreign : ledger.foreign(device)) {
         if (foreign.library != 0) outside.named_bytes += foreign.bytes;
     }

@@ -66,7 +66,11 @@ class ObservationLog {
 // A successful, available answer about the device's free bytes.
 bool is_observation(const Event& event);
 
-// total - free - reserved of an observation.
+// One that tells what is outside of PyTorch's allocator: after a late start the allocator must have reported
+// by then, or nobody knows how much of the card it held.
+bool tells_outside(const Event& event, bool late_start);
+
+// total - free - reserved of an observation that tells it.
 uint64_t outside_bytes(const Event& observation);
 
 // `operation_begin_ticket`: the failing operation's first device call, or its first observation. `bounded`: a

@@ -87,7 +87,7 @@ class Outline {
     // Of what is live and was born before it nobody knows since when it was there; 0: all births are known.
     uint64_t births_known_from_ticket() const {
         const HeaderFacts& header = capture_.header;
-        return header.start_mode == StartMode::late ? header.initial_until_ticket : 0;
+        return capture_.late_start() ? header.initial_until_ticket : 0;
     }
 
     Json::Object headline_json() const {
@@ -174,8 +174,10 @@ class Outline {
                 return ranges[static_cast<size_t>(LevelLane::used)].known;
             });
             if (!known)
-                note("nobody asked cuda:{} in the window what is free: what the device used is not known",
-                     device.device);
+                note(
+                    "no answer in the window tells what is free on cuda:{}: what the device used is not "
+                    "known",
+                    device.device);
         }
     }
 

@@ -318,7 +318,7 @@ class Report {
         if (analysis_.shapes.empty()) line("  no device memory was reported");
         const bool sized = std::ranges::all_of(
             analysis_.shapes, [](const DeviceShapes& shapes) { return shapes.total_bytes.has_value(); });
-        if (!sized) line("  shapes need the card's size, and nobody asked the device for it");
+        if (!sized) line("  shapes need the size of the card, and no answer of the device tells it");
         if (sized && !analysis_.shapes.empty()) {
             if (analysis_.holders.empty()) line();
             line("  A shape is what a lane did, not a cause.");

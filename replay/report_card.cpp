@@ -101,6 +101,8 @@ class CardRows {
         std::string in_use = "tensors in use";
         if (view_.waiting_bytes != 0)
             in_use = fmt::format("{} of it waits for a stream", size_text(view_.waiting_bytes));
+        if (now_.unseen_bytes != 0)
+            in_use = fmt::format("{} from before recording", size_text(now_.unseen_bytes));
         add("active", in_use, now_.active_bytes, peak_.active_bytes);
         rows_.back().always = true;
         const bool asked = view_.request_bytes.has_value();
@@ -220,7 +222,7 @@ std::vector<std::string_view> arming_sentences(const Capture& capture) {
     const HeaderFacts& header = capture.header;
     std::vector<std::string_view> sentences;
     if (header.origin != Origin::recorder) return sentences;
-    if (header.start_mode == StartMode::late)
+    if (capture.late_start())
         sentences.emplace_back(
             "armed in a running process: what was there before is known as far as it was told");
     if (capture.window.facts.is_uncertain(Uncertainty::recording_dormant)) {

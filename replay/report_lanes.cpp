@@ -108,7 +108,9 @@ class LaneLines {
         }
         const Heights heights = shown_heights(ranges, top_value_);
         const Heights least = least_heights(ranges, top_value_);
-        add(shown.label, all.greatest, heights);
+        // What was there before a late start is in no event.
+        const bool seen_alone = shown.lane == LevelLane::active && capture_.late_start();
+        add(seen_alone ? "active, seen" : shown.label, all.greatest, heights);
         if (view_.with_least && hides_a_least(heights, least)) add("  least", all.least, least);
     }
 

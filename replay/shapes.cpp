@@ -43,9 +43,11 @@ bool staircase(const std::vector<MatchedPoint>& points, const Lane& active, Wide
 }
 
 // Observations of the device: its samples, else what the boundaries noted.
-std::vector<Level> levels_of(const Matched& matched, const PinnedDevice& pinned, Wide total) {
+std::vector<Level> levels_of(const Matched& matched, const PinnedDevice& pinned, Wide total,
+                             bool late_start) {
     std::vector<Level> levels;
     for (const Event& sample : pinned.samples) {
+        if (!tells_outside(sample, late_start)) continue;
         levels.push_back(
             {Wide{outside_bytes(sample)}, Wide{sample.has(kTotals) ? sample.reserved_bytes : 0}});
     }
@@ -90,7 +92,7 @@ std::string_view name(Shape shape) {
 }
 
 DeviceShapes find_shapes(int device, const Matched& matched, const PinnedDevice& pinned,
-                         std::optional<uint64_t> total_bytes) {
+                         std::optional<uint64_t> total_bytes, bool late_start) {
     DeviceShapes shapes;
     shapes.device = device;
     shapes.total_bytes = total_bytes;
@@ -109,11 +111,12 @@ DeviceShapes find_shapes(int device, const Matched& matched, const PinnedDevice&
     if (!total_bytes) return shapes;
     const Wide total = *total_bytes;
     std::vector<uint64_t> outside;
-    const std::vector<Level> levels = levels_of(matched, pinned, total);
+    const std::vector<Level> levels = levels_of(matched, pinned, total, late_start);
     for (const Level& level : levels)
         outside.push_back(static_cast<uint64_t>(level.outside));
-    shapes.outside = lane_of(
-        outside, pinned.peak_outside ? std::optional(outside_bytes(*pinned.peak_outside)) : std::nullopt);
+    const bool told = pinned.peak_outside && tells_outside(*pinned.peak_outside, late_start);
+    shapes.outside =
+        lane_of(outside, told ? std::optional(outside_bytes(*pinned.peak_outside)) : std::nullopt);
     const Wide threshold = total * Wide{policy::kThreshold_permille} / 1000;
     if (!levels.empty()) {
         shapes.outside.shape =

@@ -42,6 +42,6 @@ struct DeviceShapes {
 std::string_view name(Shape shape);
 
 DeviceShapes find_shapes(int device, const Matched& matched, const PinnedDevice& pinned,
-                         std::optional<uint64_t> total_bytes);
+                         std::optional<uint64_t> total_bytes, bool late_start);
 
 }  // namespace memsnap

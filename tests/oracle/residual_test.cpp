@@ -131,21 +131,6 @@ TEST_CASE("a free of what was never born ends the comparison until the next repo
     CHECK(number(seen(kNoTicket, kCudaFreeHost, false), "mismatch_count") == 2);
 }
 
-TEST_CASE("after a late start the comparison begins with the first report") {
-    auto mismatches = [](u64 start_mode) {
-        RingBuilder ring;
-        ring.put(312, start_mode, 4);
-        observe(ring, 900 * kMiB);
-        observe(ring, 800 * kMiB);
-        ring.alloc(kSegmentAt, kMiB);
-        observe(ring, 700 * kMiB);
-        observe(ring, 600 * kMiB);
-        return number(reconciliation_of(ring), "mismatch_count");
-    };
-    CHECK(mismatches(0) == 3);
-    CHECK(mismatches(1) == 1);
-}
-
 TEST_CASE("samples are observations, but none that reconcile") {
     RingBuilder ring;
     observe(ring, 900 * kMiB);

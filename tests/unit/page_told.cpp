@@ -84,7 +84,7 @@ TEST_CASE("what is missing or special is a note of the outline") {
         return outline_of(recording, {}, 1000000);
     };
     const std::string job = "segment s1 900MiB\nalloc a s1+0 895MiB\n";
-    has(notes(job), "nobody asked cuda:0 in the window what is free");
+    has(notes(job), "no answer in the window tells what is free on cuda:0");
     has(notes("header origin=torch_snapshot\n" + job), "from a memory snapshot of PyTorch's");
     has(notes("header lost=3\n" + job), "the recorder had no place for 3 events");
     has(notes("header sampling=off\n" + job), "\"NVML was switched off");

@@ -24,7 +24,7 @@ Matched points(const std::vector<uint64_t>& active, const std::vector<uint64_t>&
 }
 
 DeviceShapes shapes_of(const Matched& matched, const PinnedDevice& pinned = {}) {
-    return find_shapes(0, matched, pinned, 1'000'000);
+    return find_shapes(0, matched, pinned, 1'000'000, false);
 }
 
 }  // namespace
@@ -66,6 +66,6 @@ TEST_CASE("outside that rises over three observations while reserved does not is
 
 TEST_CASE("a lane without points or without the card's size has no shape") {
     CHECK(shapes_of(points({})).active.shape == Shape::unknown);
-    CHECK(find_shapes(0, points({1, 2}), {}, std::nullopt).active.shape == Shape::unknown);
+    CHECK(find_shapes(0, points({1, 2}), {}, std::nullopt, false).active.shape == Shape::unknown);
     CHECK(shapes_of(points({1, 2})).outside.shape == Shape::unknown);
 }
