@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <array>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <random>
