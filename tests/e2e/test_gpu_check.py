@@ -212,6 +212,8 @@ def test_a_packed_build_is_small_and_brings_all_that_its_programs_need(tmp_path)
     bench = bench_of(tmp_path, build=packed)
     for name in (running.REPLAY, running.ORACLE):
         assert bench.tool(name, "--help", folder=tmp_path).code == 0
+        if "INTERP" not in subprocess.run(["readelf", "-lW", packed / name], capture_output=True, text=True, check=True).stdout:
+            continue  # whole
         # All of its libraries are the packed ones.
         listed = subprocess.run([packed / running.LOADER, "--library-path", packed / "lib", "--list", packed / name], capture_output=True, text=True).stdout
         assert all(str(packed) in line for line in listed.splitlines() if "=> /" in line) and "libsodium" in listed
