@@ -3,6 +3,8 @@
 
 #include <dlfcn.h>
 
+#include <initializer_list>
+
 #include "elf_lookup.h"
 #include "text.h"
 

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include <initializer_list>
+
 #include "elf_lookup.h"
 #include "python_text.h"
 #include "python_walk.h"
