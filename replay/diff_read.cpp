@@ -193,9 +193,8 @@ class SideReader {
         const bool whole = failure_ == nullptr;
         const uint64_t until = whole ? events.end_ticket() : count(find(*failure_, {"ticket"}));
         if (whole) {
-            if (pinned.last_observation && tells_outside(*pinned.last_observation, capture.late_start())) {
-                side_.outside = Amount::derived(Wide{outside_bytes(*pinned.last_observation)});
-            }
+            const auto outside = told_outside_bytes(pinned.last_observation, capture.late_start());
+            if (outside) side_.outside = Amount::derived(Wide{*outside});
             side_.steps_ended_count = steps_ended(capture.window);
         }
         const Matched matched = marked_boundaries(capture.boundaries, device_, until);

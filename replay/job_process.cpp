@@ -53,8 +53,7 @@ JobPeaks peaks_of(const Capture& capture, int device) {
     JobPeaks peaks;
     if (pinned.peak_allocated) peaks.allocated_bytes = pinned.peak_allocated->allocated_bytes;
     if (pinned.peak_reserved) peaks.reserved_bytes = pinned.peak_reserved->reserved_bytes;
-    if (pinned.peak_outside && tells_outside(*pinned.peak_outside, capture.late_start()))
-        peaks.outside_bytes = outside_bytes(*pinned.peak_outside);
+    peaks.outside_bytes = told_outside_bytes(pinned.peak_outside, capture.late_start());
     capture.window.events.for_each([&](const Event& event) {
         if (event.device == device && is_observation(event)) {
             const uint64_t total_bytes = event.device_total_bytes();

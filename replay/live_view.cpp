@@ -71,8 +71,7 @@ void take_device(const PinnedDevice& pinned, bool late_start, LiveDevice& out) {
     if (pinned.cap && pinned.cap->limit_bytes() != 0) out.cap_bytes = pinned.cap->limit_bytes();
     if (pinned.peak_allocated) out.peak_active_bytes = pinned.peak_allocated->allocated_bytes;
     if (pinned.peak_reserved) out.peak_reserved_bytes = pinned.peak_reserved->reserved_bytes;
-    if (pinned.peak_outside && tells_outside(*pinned.peak_outside, late_start))
-        out.peak_outside_bytes = outside_bytes(*pinned.peak_outside);
+    out.peak_outside_bytes = told_outside_bytes(pinned.peak_outside, late_start);
 }
 
 }  // namespace

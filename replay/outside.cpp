@@ -51,6 +51,11 @@ uint64_t outside_bytes(const Event& observation) {
     return minus(minus(observation.device_total_bytes(), observation.device_free_bytes()), reserved);
 }
 
+std::optional<uint64_t> told_outside_bytes(const std::optional<Event>& pinned, bool late_start) {
+    if (!pinned || !tells_outside(*pinned, late_start)) return std::nullopt;
+    return outside_bytes(*pinned);
+}
+
 void NeighbourLog::take(const Event& event) {
     const bool available = !event.has(kUnavailable);
     if (event.kind == Kind::neighbour && available && event.of_this_job()) waiting_bytes_ += event.link;

@@ -72,6 +72,8 @@ bool tells_outside(const Event& event, bool late_start);
 
 // total - free - reserved of an observation that tells it.
 uint64_t outside_bytes(const Event& observation);
+// Of a pinned one; nothing where it is not there or does not tell.
+std::optional<uint64_t> told_outside_bytes(const std::optional<Event>& pinned, bool late_start);
 
 // `operation_begin_ticket`: the failing operation's first device call, or its first observation. `bounded`: a
 // boundary of the device had closed before the failure.

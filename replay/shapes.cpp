@@ -114,9 +114,7 @@ DeviceShapes find_shapes(int device, const Matched& matched, const PinnedDevice&
     const std::vector<Level> levels = levels_of(matched, pinned, total, late_start);
     for (const Level& level : levels)
         outside.push_back(static_cast<uint64_t>(level.outside));
-    const bool told = pinned.peak_outside && tells_outside(*pinned.peak_outside, late_start);
-    shapes.outside =
-        lane_of(outside, told ? std::optional(outside_bytes(*pinned.peak_outside)) : std::nullopt);
+    shapes.outside = lane_of(outside, told_outside_bytes(pinned.peak_outside, late_start));
     const Wide threshold = total * Wide{policy::kThreshold_permille} / 1000;
     if (!levels.empty()) {
         shapes.outside.shape =
