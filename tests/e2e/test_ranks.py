@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 
+import jsonschema
 import pytest
 
 from conftest import BUILD, ORACLE, REPLAY, TOP
@@ -327,7 +328,6 @@ def test_a_job_of_hundreds_of_ranks_fits_the_screen_and_takes_about_as_long_as_i
 
 
 def test_nothing_but_numbers_and_words_is_in_a_jobs_receipt_and_the_schema_describes_it(leaking_job):
-    jsonschema = pytest.importorskip("jsonschema")
     receipt = job_receipt(leaking_job)
     jsonschema.validate(receipt, json.loads((TOP / "docs/job.schema.json").read_text()))
     text = canonical(receipt)
